@@ -1,1 +1,1 @@
-"""What every other part of fastbin uses: errors with fields, checks, names for arrays, text and frames."""
+"""The ground that everything else stands on: errors, checks of arguments, files, tables, and the words of results."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
@@ -86,7 +87,7 @@ def is_missing(item: Any) -> bool:
 
 
 def _kind_of(value: Any) -> str:
-    """What was given, in a few words."""
+    """The kind of what was given, in a few words."""
     if value is None or isinstance(value, str):
         return repr(value)
     if isinstance(value, type):
@@ -137,7 +138,7 @@ def _to_floats(array: Array, name: str, first_row: int) -> Array:
         return array
     if array.dtype.kind in "biuf":
         converted = array.astype(np.float64)
-        # Of the floats, long double must not lose digits silently.
+        # Long double must not lose digits silently.
         if array.dtype.kind == "f" and not np.array_equal(converted.astype(array.dtype), array, equal_nan=True):
             raise InputError(
                 f"has dtype {array.dtype}, whose digits float64 does not hold",
@@ -292,7 +293,7 @@ class Labels:
         Rows without a label.
     """
 
-    # Different values that are kept; rows with further ones, which are no labels, are a number alone.
+    # Different values that are kept; of rows with further ones, which cannot be labels, only the number is.
     MOST_VALUES = 100
 
     def __init__(self, positive: Any = None) -> None:
@@ -369,7 +370,7 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part:
     """
     if positive is None:
         return labels
-    # Of a list with text in it NumPy would make text altogether, a NaN included.
+    # NumPy would turn a list with text in it into text altogether, a NaN included.
     array = _one_dimensional(np.array(labels, dtype=object) if isinstance(labels, (list, tuple)) else labels, name)
     numbers: dict[Any, int] = {}
     codes = np.fromiter((numbers.setdefault(item, len(numbers)) for item in array.tolist()), np.int64, len(array))
@@ -523,7 +524,7 @@ SMALLEST_ALPHA, SMALLEST_LEVEL = 1e-100, 1e-110
 
 def check_alpha(alpha: Any, name: str = "alpha", *, smallest: float = SMALLEST_ALPHA, large: bool = False) -> float:
     """A failure probability: from `smallest` to 1/2; with `large`, where only ranks depend on it, to any number below 1."""
-    value = _real(alpha, name)
+    value = check_number(alpha, name)
     if not 0.0 < value < 100.0:
         raise InputError(None, "a failure probability lies strictly between 0 and 1", argument=name, value=value)
     if value >= 1.0 or (value > 0.5 and not large):  # a confidence level, or a percentage
@@ -561,7 +562,7 @@ def check_level(alpha: Any, name: str = "alpha") -> float:
 
 def check_power(power: Any, name: str = "power") -> float:
     """The chance of finding what is there: strictly between 0 and 1."""
-    value = _real(power, name)
+    value = check_number(power, name)
     if not 0.0 < value < 1.0:
         raise InputError(None, "a chance of success lies strictly between 0 and 1", argument=name, value=value)
     return value
@@ -569,24 +570,48 @@ def check_power(power: Any, name: str = "power") -> float:
 
 def check_unit_interval(value: Any, name: str, *, open_left: bool = False, open_right: bool = False) -> float:
     """A number in [0, 1], with either end left out on request."""
-    number = _real(value, name)
+    number = check_number(value, name)
     low, high = "(" if open_left else "[", ")" if open_right else "]"
     if not (0.0 <= number <= 1.0) or (open_left and number == 0.0) or (open_right and number == 1.0):
         raise InputError(None, f"it must be in {low}0, 1{high}", argument=name, value=number)
     return number
 
 
-def _real(value: Any, name: str) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
-        raise InputTypeError(f"must be a number, got {value!r}", argument=name, value=value)
-    return float(value)
+def check_number(value: Any, name: str, *, exact: bool = False) -> float:
+    """A real number as a double, which equals it if `exact`; bool, text and complex numbers are refused."""
+    if isinstance(value, (bool, np.bool_, np.complexfloating)) or not isinstance(value, (numbers.Real, np.number)):
+        raise InputTypeError(f"must be a real number, got {value!r}", argument=name, value=value)
+    if not exact:
+        return float(value)
+    given = value.item() if isinstance(value, np.integer) else value  # as Python's integer it compares exactly
+    try:
+        number = float(given)
+    except OverflowError:
+        number = math.inf
+    if number == number and number != given:
+        raise InputError(f"is {value}, which float64 does not hold", argument=name, value=value)
+    return number
+
+
+def check_integer(value: Any, name: str, low: int = -(2**63), high: int = 2**63 - 1) -> int:
+    """An integer that C can hold; nothing is rounded."""
+    number = _as_integer(value, name)
+    if not low <= number <= high:
+        raise InputError(None, f"it must lie between {low} and {high}", argument=name, value=number)
+    return number
+
+
+def _as_integer(value: Any, name: str) -> int:
+    integer: Any = None if isinstance(value, bool) else value
+    try:
+        return operator.index(integer)
+    except TypeError as error:
+        raise InputTypeError(f"must be an integer, got {value!r}", argument=name, value=value) from error
 
 
 def check_count(value: Any, name: str, minimum: int = 1, maximum: int | None = None) -> int:
     """An integer of at least `minimum`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Integral, np.integer)):
-        raise InputTypeError(f"must be an integer, got {value!r}", argument=name, value=value)
-    number = int(value)
+    number = _as_integer(value, name)
     if number < minimum or (maximum is not None and number > maximum):
         upper = "" if maximum is None else f" and at most {maximum}"
         raise InputError(None, f"it must be at least {minimum}{upper}", argument=name, value=number)

@@ -11,7 +11,7 @@ DISTRIBUTION = "fastbin-calibration"
 
 
 def install_command(extra: str, *, upgrade: bool = False) -> str:
-    """What brings the packages of this extra, whether this package came from an index or from a clone."""
+    """The command that brings the packages of this extra, whether this package came from an index or from a clone."""
     from importlib.metadata import PackageNotFoundError  # 10 ms that no import of the package should take
 
     command = "pip install --upgrade" if upgrade else "pip install"

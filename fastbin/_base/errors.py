@@ -65,7 +65,7 @@ def joined(*remedies: Words) -> Wording:
 
 
 class ArgumentError(FastbinError):
-    """What is wrong with an argument, in fields; the message is made of them.
+    """A fault of an argument, in fields; the message is made of them.
 
     Attributes
     ----------

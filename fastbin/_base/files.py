@@ -64,18 +64,8 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
 
     A device, a pipe, a socket or a descriptor (``/dev/stdout``, ``/dev/fd/3``, a shell's ``>(command)``) is written to.
 
-    Parameters
-    ----------
-    path : str or path-like
-    write : callable
-        Called once with a binary file open for writing, which it must not close.
-
-    Raises
-    ------
-    InputError
-        For a path that is empty.
-    OSError
-        If the file cannot be written, with the name of the file that was to be replaced; and whatever `write` raises.
+    `write` is called once with a binary file open for writing, which it must not close. An OSError names the file to be
+    replaced.
     """
     path = os.fspath(path)
     if not path:
@@ -105,17 +95,7 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
 
 
 def write_bytes(target: str | os.PathLike[str] | SupportsWrite, content: bytes) -> None:
-    """Write these bytes to a path, as `replace_file` does, or to a file object that is open for writing bytes.
-
-    Raises
-    ------
-    InputError
-        For a path that is empty.
-    InputTypeError
-        For a file object that is open for text.
-    OSError
-        If the file cannot be written.
-    """
+    """Write these bytes to a path, as `replace_file` does, or to a file object that is open for writing bytes."""
     if not hasattr(target, "write"):
         replace_file(target, lambda file: file.write(content))
         return
@@ -132,20 +112,8 @@ def read_saved(
     The header comes first and has the length: of a file that has another length no more is read than the beginning, and of a
     pipe or a file object at most one byte beyond that length. What does not begin as our files do is not read on either, unless
     it is another known format. The reader that gets such a beginning refuses it. Memory grows with what was really read,
-    whatever a header says.
-
-    Parameters
-    ----------
-    source : str, path-like, or binary file object
-    is_other : callable
-        Whether a file that begins with these bytes, up to 64 KiB, is of another format and is to be read as a whole.
-
-    Raises
-    ------
-    InputTypeError
-        For a file object that is open for text.
-    OSError
-        If the file cannot be read.
+    whatever a header says. `is_other` tells by the beginning, up to 64 KiB, whether a file of another format is to be read as a
+    whole.
     """
     if hasattr(source, "read"):
         return _read_saved(cast(SupportsRead, source), None, is_other)

@@ -50,7 +50,7 @@ NOTEBOOK_STYLE = (
 
 
 def notebook(*parts: str) -> str:
-    """What a notebook shows of a thing: these parts, which are HTML, in a box with its own style."""
+    """The view of a thing in a notebook: these parts, which are HTML, in a box with its own style."""
     return f"<div class='fastbin'><style>{NOTEBOOK_STYLE}</style>{''.join(parts)}</div>"
 
 

@@ -12,22 +12,8 @@ def printable(text: str, *, keep: str = "") -> str:
 
     Such are the control characters (C0, DEL, C1), formats (of direction, of zero width), separators of lines and paragraphs,
     halves of surrogate pairs, characters for private use and unassigned ones. Letters, marks, digits, signs and spaces of all
-    scripts stay. What is printable already stays as it is, also a backslash.
+    scripts stay, and so does a backslash. A message keeps its own ends of lines by `keep`; a name has none.
 
-    Parameters
-    ----------
-    text : str
-        A name that is shown, or a whole message.
-    keep : str
-        Characters that stay: of a message its own ends of lines; a name has none.
-
-    Returns
-    -------
-    str
-        Without a character that a terminal, a page or a log could take as a command.
-
-    Examples
-    --------
     >>> print(printable("caf\u00e9 \x1b]0;owned\x07"))
     café \x1b]0;owned\x07
     >>> print(printable("a\u202eb\nc"), printable("a\nb", keep="\n") == "a\nb")

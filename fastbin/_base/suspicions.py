@@ -33,14 +33,9 @@ def are_hard_labels(scores: Array) -> bool:
 
 
 def on_falling(counts: Array, ones: Array, level: float = LEVEL) -> str | None:
-    """What to say where labels fall from the lower to the upper half of the samples; ``None`` where the test sees nothing.
+    """A warning where labels fall from the lower to the upper half of the samples; ``None`` where the test sees nothing.
 
-    Parameters
-    ----------
-    counts, ones : int64 (n_bins,)
-        Samples, and samples with label 1, in bins of ascending scores. Halves are whole bins, as equal as these allow.
-    level : float
-        Of the one-sided test.
+    The samples, and those with label 1, are given by bins of ascending scores. Halves are whole bins, as equal as these allow.
     """
     n_lower, ones_lower, n, n_ones = _lower_half(counts, ones)
     n_upper, ones_upper = n - n_lower, n_ones - ones_lower

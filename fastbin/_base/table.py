@@ -125,7 +125,7 @@ def without_middle(column: Sequence[Any]) -> Sequence[Any]:
 
 
 class Table:
-    """What tables of results share: they can be iterated over, printed, shown in a notebook and turned into data frames.
+    """The base of tables of results: they can be iterated over, printed, shown in a notebook and turned into data frames.
 
     A subclass says what its columns are, and what they are about. Iterating gives one dict per row, so that data frames of any
     kind can be made of a table; intervals are two columns there.
@@ -151,7 +151,7 @@ class Table:
         return to_polars(self._columns())
 
     def _words(self) -> tuple[dict[str, list[str]], int]:
-        """What is shown, by title, and how many of the first columns hold text."""
+        """The shown words by title, and how many of the first columns hold text."""
         given = {name: without_middle(column) for name, column in self._columns().items()}
         columns = {name: in_words(column) for name, column in given.items()}
         if "cell" in columns:  # the key of a model of a set, as it is; the pool has none

@@ -101,7 +101,7 @@ def _values(ids: Any) -> list[Any]:
 
 
 def _message(value: Any, position: int) -> bytes:
-    """What is hashed of an id."""
+    """The bytes of an id that are hashed."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, str):

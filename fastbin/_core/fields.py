@@ -6,14 +6,12 @@ JSON with the limits that reading names. C, the membrane and FORMAT.md have thei
 
 from __future__ import annotations
 
-import numbers
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin._base.array_types import Array
-from fastbin._base.checks import check_event
+from fastbin._base.checks import check_event, check_integer, check_number
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._core.schemes import ClassRate, ClassRates, code_of
 
@@ -111,36 +109,10 @@ def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:
         return NO_RATE
     return (
         code_of("origin", rate.origin),
-        check_number(rate.rate, "rate of a class rate"),
+        check_number(rate.rate, "rate of a class rate", exact=True),
         check_integer(rate.n_samples, "n_samples of a class rate"),
         check_integer(rate.n_positive, "n_positive of a class rate"),
     )
-
-
-def check_integer(value: Any, name: str, low: int = -(2**63), high: int = 2**63 - 1) -> int:
-    """An integer that C can hold; nothing is rounded."""
-    integer: Any = None if isinstance(value, bool) else value
-    try:
-        number = operator.index(integer)
-    except TypeError as error:
-        raise InputTypeError(f"must be an integer, got {value!r}", argument=name, value=value) from error
-    if not low <= number <= high:
-        raise InputError(None, f"it must lie between {low} and {high}", argument=name, value=number)
-    return number
-
-
-def check_number(value: Any, name: str) -> float:
-    """A real number as the double that equals it; bool, text and complex numbers are none."""
-    if isinstance(value, (bool, np.bool_, np.complexfloating)) or not isinstance(value, (numbers.Real, np.number)):
-        raise InputTypeError(f"must be a real number, got {value!r}", argument=name, value=value)
-    exact = value.item() if isinstance(value, np.integer) else value  # as Python's integer it compares exactly
-    try:
-        number = float(exact)
-    except OverflowError:
-        number = np.inf
-    if number == number and number != exact:
-        raise InputError(f"is {value}, which float64 does not hold", argument=name, value=value)
-    return number
 
 
 def check_range(score_range: Any) -> tuple[float, float]:
@@ -149,7 +121,8 @@ def check_range(score_range: Any) -> tuple[float, float]:
         return -np.inf, np.inf
     if not isinstance(score_range, (tuple, list, np.ndarray)) or len(score_range) != 2:
         raise InputTypeError(f"must be (low, high) or None, got {score_range!r}", argument="score_range", value=score_range)
-    return check_number(score_range[0], "score_range[0]"), check_number(score_range[1], "score_range[1]")
+    low, high = (check_number(end, f"score_range[{i}]", exact=True) for i, end in enumerate(score_range))
+    return low, high
 
 
 def check_parameters(parameters: Any) -> tuple[float, ...]:
@@ -158,7 +131,7 @@ def check_parameters(parameters: Any) -> tuple[float, ...]:
         raise InputTypeError(f"must be a tuple of numbers, got {parameters!r}", argument="map_parameters", value=parameters)
     if len(parameters) > 4:
         raise InputError(f"has {len(parameters)} entries", "a map has at most 4", argument="map_parameters")
-    return tuple(check_number(parameter, f"map_parameters[{i}]") for i, parameter in enumerate(parameters))
+    return tuple(check_number(parameter, f"map_parameters[{i}]", exact=True) for i, parameter in enumerate(parameters))
 
 
 def native_parts(**parts: Any) -> dict[str, Any]:
@@ -178,7 +151,7 @@ def native_parts(**parts: Any) -> dict[str, Any]:
         **columns,
         **{name: code_of(name, parts[name]) for name in OF_KIND["word"]},
         **{name: check_integer(parts[name], name, *RANGES.get(name, ())) for name in (*OF_KIND["integer"], *OF_KIND["key"])},
-        **{name: check_number(parts[name], name) for name in OF_KIND["number"]},
+        **{name: check_number(parts[name], name, exact=True) for name in OF_KIND["number"]},
         "map_parameters": check_parameters(parts["map_parameters"]),
         "score_min": low,
         "score_max": high,
@@ -252,7 +225,7 @@ def _entries(given: Any, name: str, dtype: type[Any]) -> list[Any]:
         if isinstance(entry, (list, tuple)) or (isinstance(entry, np.ndarray) and entry.ndim):
             return _entries(entry, place, dtype)
         if dtype is np.float64:
-            return check_number(entry, place)
+            return check_number(entry, place, exact=True)
         return check_integer(entry, place, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
 
     return [checked(entry, f"{name}[{i}]") for i, entry in enumerate(given)]

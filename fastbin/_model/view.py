@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from fastbin._base.errors import GuaranteeError, MissingDependencyError
 from fastbin._base.table import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.schemes import SCHEMES
-from fastbin.guarantees.certificate import event_words, label_words, rounded_up, sureness
+from fastbin.guarantees.certificate import event_words, label_words, moved_by, rounded_up, sureness
 
 Model = Any  # a BinnedModel, which lies above and hands itself down to here
 Models = Any  # a ModelSet, likewise
@@ -78,6 +79,71 @@ def promise(fitted: Fitted, alpha: float) -> tuple[Any, str]:
     except GuaranteeError as error:
         return None, f"No certificate: {error}"
     return certificate, str(certificate)
+
+
+# ---------------------------------------------------------------------- facts
+
+
+def facts(fitted: Fitted) -> dict[str, str]:
+    """Facts about a model or a set by name, those that say nothing empty."""
+    return _set_facts(fitted) if fitted.is_set else _model_facts(fitted)
+
+
+def _model_facts(model: Model) -> dict[str, str]:
+    size = {"step": f", {model.n_bins:,} bins", "linear": f", {model.n_bins:,} knots", "smooth": ""}[model.kind]
+    if model.has_steps:
+        size = f", {model.n_bins:,} evidence bins, {model.n_steps:,} steps"
+    accepted = "any finite number" if model.score_range is None else "{:g} to {:g}".format(*model.score_range)
+    if model.out_of_range == "clip":
+        accepted += "; others are clipped to its ends"
+    samples = f"{model.n_samples:,}, {model.n_positive:,} of them with {label_words(model.event)}"
+    return {
+        "Method": SCHEMES[model.scheme].title + size,
+        "Values are the probability of": event_words(model.event),
+        "Calibration samples": samples if model.n_samples else "",
+        "Scores accepted": accepted,
+        "Ties at boundaries": "" if model.ties == "none" else f"{model.ties}; {model.n_tied:,} calibration samples tied",
+        "Seed": str(model.seed),
+        "Note": model.note,
+    }
+
+
+def _set_facts(models: Models) -> dict[str, str]:
+    methods = Counter(SCHEMES[model.scheme].title for _, model in models.numbered)
+    return {
+        "Cells": f"{len(models):,} ({models.kind})",
+        "Models": f"{models.n_models:,}, {models.n_bins:,} bins in all",
+        "Methods": "; ".join(f"{title} ({count:,})" if len(methods) > 1 else title for title, count in methods.items()),
+        "Values are the probability of": event_words(models.event) if models.event else "",
+        "Calibration samples": f"{models.n_samples:,}",
+        "The pool": f"{len(models.pooled_keys):,} of the cells share one model, the pool" if models.pool is not None else "",
+        "Unknown cells": "are refused" if models.unknown == "refuse" else "get the value of the pool, without a promise",
+    }
+
+
+def caveats(model: Model) -> Iterator[str]:
+    """Reservations about the fit of a model, a sentence or two each; none if all is well."""
+    if 0 < model.n_bins < model.n_bins_asked:
+        yield f"{model.n_bins_asked} bins were asked for, and ties left {model.n_bins}."
+    if model.n_tied:
+        percentage = f"{100.0 * model.n_tied / max(1, model.n_samples):.3g} %"
+        share = f"{percentage} of the calibration samples share the score of a boundary"
+        if model.ties in ("random", "isolate"):
+            yield f"{share} and go to one side of it by a random key: such a score can be given either of two probabilities."
+        elif model.ties == "whole":
+            yield (
+                f"{share}. Each group of equal scores lies in one bin: a score is always given the same probability, and the "
+                "bins are not of equal mass."
+            )
+        else:
+            side = "above" if model.ties == "upper" else "below"
+            yield f"{share} and were all put {side} it, so the bins are not of equal mass."
+    if model.is_weighted:
+        yield "The values are weighted means; guarantees for unweighted samples do not apply to them."
+    if model.rates is not None or model.odds_ratio != 1.0:
+        yield f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
+    if model.delta > 0.0:
+        yield f"Predictions are randomised by up to delta = {model.delta:g}: one score can be given different probabilities."
 
 
 # ---------------------------------------------------------------------- the bins of a model

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
-from fastbin._base.cells import Key, as_cells
+from fastbin._base.cells import Key, as_cells, in_one_code
 from fastbin._base.checks import check_alpha, check_same_length
-from fastbin._base.classes import in_one_code
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
-from fastbin._base.cells import as_cells
+from fastbin._base.cells import as_cells, check_classes, check_matrix, default_classes, find_columns, in_one_code
 from fastbin._base.checks import check_same_length, check_sample_weight
-from fastbin._base.classes import check_classes, check_matrix, default_classes, find_columns, in_one_code
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.frames import check_same_index
 from fastbin.assess.samples import N_BINS, Samples, check_samples, group_samples, rows_of_each, rows_that_count

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.cells import as_cells
+from fastbin._base.cells import as_cells, in_one_code
 from fastbin._base.checks import check_alpha, check_choice, check_same_length
-from fastbin._base.classes import in_one_code
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError
 from fastbin._base.frames import check_same_index

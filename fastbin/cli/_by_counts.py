@@ -13,9 +13,9 @@ from fastbin.tables.files import ColumnReader
 from fastbin.tables.table import arrow
 
 if TYPE_CHECKING:
-    from fastbin.engines.assessing import TableAssessment, TableSetAssessment
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+    from fastbin.report import Assessment
 
 
 def can_be_counted(model: BinnedModel | ModelSet, table: Table, rows: TableOptions) -> bool:
@@ -29,7 +29,7 @@ def can_be_counted(model: BinnedModel | ModelSet, table: Table, rows: TableOptio
 
 def assess_by_counts(
     model: BinnedModel | ModelSet, table: Table, rows: TableOptions, cells: CellOptions, *, alpha: float, level: float
-) -> TableAssessment | TableSetAssessment:
+) -> Assessment:
     """What the counts of rows by bin and label say; one pass."""
     from fastbin.engines import assess
 

@@ -162,7 +162,7 @@ def matrix_of(arrays: Mapping[str, Array]) -> Array:
 
 def checked_matrix(models: ModelSet, arrays: Mapping[str, Array], inputs: str) -> Float64s:
     """Probabilities of all classes of a set, checked."""
-    from fastbin._base.classes import check_matrix
+    from fastbin._base.cells import check_matrix
 
     return check_matrix(matrix_of(arrays), inputs, len(models.columns or ()))
 
@@ -232,7 +232,7 @@ class LabelledColumns:
 
 
 def _of_classes(models: ModelSet, read: ReadRows, inputs: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    from fastbin._base.classes import find_columns
+    from fastbin._base.cells import find_columns
     from fastbin.multi.classes import top_of
 
     texts, classes = dict(read.texts), np.array(models.columns)

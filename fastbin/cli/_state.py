@@ -31,7 +31,7 @@ class StateFile:
         self.content = self._read()
 
     def _read(self) -> bytes | None:
-        from fastbin.online.state import is_json
+        from fastbin.online.streaming import is_json
 
         with suppress(FileNotFoundError):
             return bytes(read_saved(self.path, is_other=is_json))

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from fastbin.assess import GroupAudit
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
-    from fastbin.report import Assessment, SetAssessment
+    from fastbin.report import Assessment
 
 
 class Assessed(NamedTuple):
     """What was found on a table, and for an audit of groups whether the promise is kept in each."""
 
-    assessment: Assessment | SetAssessment
+    assessment: Assessment
     audit: GroupAudit | None
 
 

@@ -17,7 +17,7 @@ from fastbin.guarantees.certificate import label_words
 
 if TYPE_CHECKING:
     from fastbin.assess import GroupAudit
-    from fastbin.report import Assessment, SetAssessment
+    from fastbin.report import Assessment
 
 CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 
@@ -99,7 +99,7 @@ def command(
     return CONTRADICTED if exit_code and contradicted else 0
 
 
-def _show(assessment: Assessment | SetAssessment) -> None:
+def _show(assessment: Assessment) -> None:
     out = console()
     share = 100.0 * assessment.n_positive / assessment.n_samples
     positive = f"{assessment.n_positive:,} ({share:.3g} %) with {label_words(assessment.event)}"
@@ -121,8 +121,8 @@ def _show(assessment: Assessment | SetAssessment) -> None:
         out.print(f"Caution: {caution}")
 
 
-def _show_cells(assessment: SetAssessment) -> None:
-    from fastbin.report.tables import cell_columns
+def _show_cells(assessment: Assessment) -> None:
+    from fastbin.report.page import cell_columns
 
     names = ["the pool" if cell.cell is None else str(cell.cell) for cell in assessment.cells]
     columns = {"cell": names, **cell_columns(assessment)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,56 +18,15 @@ from fastbin.engines.counting import Asked, Counted, count_rows, refuse_left_out
 from fastbin.engines.predicting import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, needs_key
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.online.counted import row_of_each_bin
-from fastbin.report.assessment import Assessment, SetAssessment, assess_model
-from fastbin.report.findings import Findings
-from fastbin.report.scorecard import LeftOut
-
-NOT_COUNTED = (
-    "From counts by bin: what depends on the scores within a bin, such as the calibration error, Brier score and AUC of the "
-    "scores themselves, is not known."
-)
-
-
-class _FromCounts(Findings):
-    """The remark of assessments that were made of counts."""
-
-    @property
-    def in_short(self) -> tuple[str, ...]:
-        return (*super().in_short, NOT_COUNTED)
-
-
-@dataclass(frozen=True, eq=False)
-class TableAssessment(_FromCounts, Assessment):
-    """How good a model is on the rows of a table; made by `assess`.
-
-    An `Assessment` without what counts do not tell.
-
-    Attributes
-    ----------
-    before : None
-        Of the scores themselves: not a function of counts. `others` is empty, too.
-    """
-
-
-@dataclass(frozen=True, eq=False)
-class TableSetAssessment(_FromCounts, SetAssessment):
-    """How good a set of models is on the rows of a table; made by `assess`.
-
-    A `SetAssessment` without what counts do not tell.
-
-    Attributes
-    ----------
-    before : None
-        Of the scores themselves: not a function of counts, and neither are `before` and `brier_before` of `cells`.
-    """
+from fastbin.online.streaming import row_of_each_bin
+from fastbin.report.assessment import Assessment, LeftOut, assess_model
 
 
 def assess(
     table: Any, model: Any, *, score: str, label: str, weight: str | None = None, cell: str | None = None,
     key: str | None = None, alpha: float = 0.1, level: float = 0.05, n_bins: int | None = None, positive: Any = None,
     engine: str = "auto", progress: Progress | None = None,
-) -> TableAssessment | TableSetAssessment:  # fmt: skip
+) -> Assessment:  # fmt: skip
     """Assess a fitted model, or a set of models, on the rows of a table that were not used in its fit; one pass.
 
     What `fastbin.report.assess_model` says of the same rows in memory, as far as it is a function of the counts of rows in each
@@ -97,8 +56,9 @@ def assess(
 
     Returns
     -------
-    TableAssessment
-        Of a set a `TableSetAssessment`.
+    fastbin.report.Assessment
+        Its `before` is None and its `others` are empty, as are `before` and `brier_before` of `cells`: counts do not tell how
+        good the scores themselves are.
 
     Raises
     ------
@@ -142,14 +102,10 @@ def assess(
     rows = rows_of(fitted, pieces, tally.tables[None])
     about = assess_model(
         fitted, rows.scores, rows.labels, sample_weight=rows.frequencies, alpha=alpha, level=level, n_bins=n_bins,
-        keys=rows.keys, **({} if rows.cells is None else {"cells": rows.cells}),
+        keys=rows.keys, cells=rows.cells,
     )  # fmt: skip
-    known = {each.name: getattr(about, each.name) for each in fields(about)}
-    known.update(left_out=left_out, before=None)
-    if not about.is_set:
-        return TableAssessment(**known)
-    known["cells"] = tuple(replace(each, before=None, brier_before=None) for each in about.cells)
-    return TableSetAssessment(**known)
+    known = tuple(replace(each, before=None, brier_before=None) for each in about.cells)
+    return replace(about, left_out=left_out, before=None, cells=known, is_counted=True)
 
 
 def _left_out(tally: Counted) -> LeftOut:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
-from fastbin._base.cells import Key
-from fastbin._base.checks import MOST_EVENT_BYTES, UNIT, alpha_by_name, as_scores, check_choice, check_same_length, check_scores
-from fastbin._base.classes import (
+from fastbin._base.cells import (
+    Key,
     check_classes,
     check_matrix,
     default_classes,
@@ -20,6 +19,7 @@ from fastbin._base.classes import (
     refuse_other_order,
     require_classes,
 )
+from fastbin._base.checks import MOST_EVENT_BYTES, UNIT, alpha_by_name, as_scores, check_choice, check_same_length, check_scores
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, GuaranteeError
 from fastbin._base.frames import check_same_index, columns_of, like

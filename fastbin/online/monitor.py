@@ -2,39 +2,143 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import sys
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastbin._base.array_types import Float64s
+from fastbin._base.cells import Key
 from fastbin._base.checks import (
     as_labels,
     as_scores,
     check_alpha,
     check_labels,
     check_same_length,
+    check_seed,
     compare_labels,
     refuse_first,
 )
 from fastbin._base.errors import InputError
 from fastbin._base.frames import check_same_index
+from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import as_model_or_set, as_model_set
+from fastbin.guarantees.certificate import name_cell
+from fastbin.guarantees.evidence import is_moved
+from fastbin.intervals import beta_binomial, sidak
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.online.mixture import TwoSidedMixture
-from fastbin.online.monitor_report import MonitorReport, as_e_value, report_of
-from fastbin.online.monitor_state import MonitorState, log_mean, state_bytes, state_from_bytes
-from fastbin.online.state import State
-from fastbin.online.streaming import StreamingBinning
-from fastbin.online.watched import SET_NOTE, Watched, note_of
+from fastbin.online.evidence import MonitorState, TwoSidedMixture, log_mean, state_bytes, state_from_bytes
+from fastbin.online.streaming import State, StreamingBinning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-
 # Entries of the table "evidence of every bin after every row" that are made at a time.
 BLOCK_ENTRIES = 2**20
+
+
+# A set is counted in a step model whose bins are those of all its models one after the other (`ModelSet.first_bin`): bin b
+# holds the "scores" from b to b + 1. Evidence, states and their bytes know bins by number alone. The note of the step model
+# names the set by a digest, so that a state is never continued with another.
+SET_NOTE = "bins of the set of models with SHA-256 "
+
+
+class Watched:
+    """The model or the set that a monitor watches. Bins are numbered through."""
+
+    def __init__(self, model: BinnedModel | ModelSet) -> None:
+        if model.kind == "class-wise":
+            raise InputError(
+                "the set is class-wise: one outcome tells of all its classes at once, so that their evidence does not arrive "
+                "outcome by outcome",
+                "watch the model of each class by itself, with a share of alpha",
+            )
+        for name, own in model.numbered:
+            if own.kind != "step":
+                problem, is_set = f"is a {own.kind!r} model, which has no bins to test", model.is_set
+                problem = f"the model of {name_cell(name)} {problem}" if is_set else problem
+                raise InputError(problem, "put a binning behind it", argument=None if is_set else "model")
+        self.model = model
+        self._models = [own for _, own in model.numbered]
+
+    @cached_property
+    def partition(self) -> BinnedModel:
+        """The step model whose bins are counted in."""
+        model = self.model
+        if not model.is_set:
+            return model
+        return BinnedModel.from_parts(
+            edges=np.arange(1.0, model.n_bins), values=self.values(), score_range=(0.0, float(model.n_bins)), scheme="explicit",
+            note=note_of(model),
+        )  # fmt: skip
+
+    @property
+    def n_steps(self) -> int:
+        """The number of values, where they are finer than the bins; else 0."""
+        return sum(own.n_steps for own in self._models) if any(own.has_steps for own in self._models) else 0
+
+    @property
+    def places(self) -> list[tuple[Key | None, int]]:
+        """For each bin the key of its model (None for a lone model and for a pool), and its number there."""
+        return [(name, b) for name, own in self.model.numbered for b in range(own.n_bins)]
+
+    def values(self) -> Float64s:
+        """The average of what each bin serves."""
+        return np.concatenate([own.bin_values for own in self._models])
+
+    def tolerated(self, tolerance: Any, interval_alpha: float | None) -> Float64s:
+        """The tested interval of each bin, (n_bins, 2). Value randomisation moves what is served by less than delta."""
+        widths, n_bins = np.asarray(tolerance, dtype=np.float64), self.partition.n_bins
+        if widths.shape not in ((), (n_bins,)):
+            remedy = f"give one number, or one for each of the {n_bins} bins"
+            raise InputError(f"has shape {widths.shape}", remedy, argument="tolerance")
+        bad = ~((widths >= 0.0) & (widths <= 1.0))
+        if not widths.ndim and bad:
+            raise InputError(None, "it must be in [0, 1]", argument="tolerance", value=float(widths))
+        refuse_first(bad, "tolerance", widths, "it must be in [0, 1]")
+        if interval_alpha is None:  # one number, or all values of the bin where the mix inside it is not known
+            intervals = np.concatenate([_served(own) for own in self._models])
+        else:
+            intervals = self.model.interval(interval_alpha)
+            intervals = np.concatenate(intervals) if self.model.is_set else intervals
+        widths = widths + np.concatenate([np.full(own.n_bins, own.delta) for own in self._models])
+        return np.stack([np.maximum(intervals[:, 0] - widths, 0.0), np.minimum(intervals[:, 1] + widths, 1.0)], axis=1)
+
+    def rows(self, scores: Any, cells: Any, keys: Any, seed: int | None, first_row: int) -> tuple[Any, Any]:
+        """Scores and tie keys of rows, as the stream in `partition` takes them."""
+        models = self.model
+        if not models.is_set:
+            if cells is not None:
+                raise InputError("is given, and the monitor watches one model and no set", "leave cells out", argument="cells")
+            return scores, keys
+        if cells is None:
+            raise InputError("is missing", "the monitor watches a set, so give the key of every row", argument="cells")
+        if keys is None:
+            keys = row_keys(0 if seed is None else check_seed(seed), len(scores), first_row)
+        bins = models.assign_all(scores, cells, keys=keys)
+        if (bins < 0).any():
+            at = int(np.argmax(bins < 0))
+            cell = np.asarray(cells, dtype=object)[at]
+            known = f"which is none of the {len(models)} keys of the set, and nothing is promised about such rows"
+            raise InputError(f"is {cell!r}, {known}", "leave them out", argument="cells", at=at, value=cell)
+        return bins + 0.5, None
+
+
+def _served(model: BinnedModel) -> Float64s:
+    if model.has_steps and is_moved(model):
+        return np.stack([extreme.reduceat(model.values, model.first_step) for extreme in (np.minimum, np.maximum)], axis=1)
+    return np.stack([model.bin_values, model.bin_values], axis=1)
+
+
+def note_of(models: ModelSet) -> str:
+    """The note of the step model in which a set is counted."""
+    return SET_NOTE + hashlib.sha256(models.to_bytes()).hexdigest()
 
 
 class CalibrationMonitor(State):
@@ -83,7 +187,7 @@ class CalibrationMonitor(State):
     Notes
     -----
     For a bin with tolerated interval [l, u], the e-value is the mean of two mixtures of likelihood ratios, over rates above u
-    against u and below l against l, with Jeffreys' prior (`fastbin.online.mixture`). Averaging over the bins keeps the
+    against u and below l against l, with Jeffreys' prior (`fastbin.online.evidence`). Averaging over the bins keeps the
     supermartingale and is never worse than a union bound. A bin is *named* when its own e-value reaches n_bins / alpha: the
     chance that a bin is ever wrongly named is at most alpha, too.
 
@@ -95,7 +199,7 @@ class CalibrationMonitor(State):
     pass `keys`; without, outcome i gets the key of (seed, i).
 
     A state that was read from bytes goes on with one model by itself. That of a set holds a digest of the set and not the set:
-    give it to `attach` first. Of sets for predicted classes the cell is the predicted class and the outcome whether it was
+    give it to `attach` first. In sets for predicted classes the cell is the predicted class and the outcome whether it was
     right; class-wise sets are refused, as one outcome tells of all classes: watch each class's model by itself.
 
     Of a model of two resolutions the evidence bins are watched, whose rates are known, and not its steps. Where the mix of
@@ -130,7 +234,7 @@ class CalibrationMonitor(State):
         alpha = check_alpha(alpha)
         if interval_alpha is not None:
             interval_alpha = check_alpha(interval_alpha, "interval_alpha")
-        mixture = TwoSidedMixture(_tolerated(watched, tolerance, interval_alpha))
+        mixture = TwoSidedMixture(watched.tolerated(tolerance, interval_alpha))
         state = MonitorState.over(StreamingBinning(watched.partition), mixture)
         self._set_up(state, mixture, alpha, interval_alpha, watched)
 
@@ -249,7 +353,7 @@ class CalibrationMonitor(State):
         The evidence after a batch is a function of the counts alone, and has the bits that `update` gives it after the last of
         the same outcomes. Evidence within the batch is not seen: an alarm that `update` would raise there is raised at the end
         of the batch (`alarm_at` is its last outcome) if the evidence is still as large, else later or never. False alarms
-        are no likelier: by Ville's inequality (1939) the evidence ever reaches 1 / alpha with probability at most alpha, so
+        do not become likelier: by Ville's inequality (1939) the evidence reaches 1 / alpha with probability at most alpha, so
         the more at the ends of batches alone, if where a batch ends does not depend on outcomes that are yet to come. Both ways
         to update can be mixed. O(n_bins).
 
@@ -320,7 +424,7 @@ class CalibrationMonitor(State):
         return as_e_value(self._state.max_log_mean)
 
     def report(self) -> MonitorReport:
-        """What was found, for people (``str``) and programs (`MonitorReport.to_dict`). O(n_bins)."""
+        """The findings, for people (``str``) and programs (`MonitorReport.to_dict`). O(n_bins)."""
         watched = self._require_watched()
         with self._lock:
             summary = ("n_samples", "alpha", "interval_alpha", "alarm_at", "e_value", "max_e_value")
@@ -367,16 +471,177 @@ def _restored(kind: type[CalibrationMonitor], data: bytes, models: ModelSet) -> 
     return kind.from_bytes(data).attach(models)
 
 
-def _tolerated(watched: Watched, tolerance: Any, interval_alpha: float | None) -> Float64s:
-    """The tested interval of each bin, (n_bins, 2). Value randomisation moves what is served by less than delta."""
-    widths, n_bins = np.asarray(tolerance, dtype=np.float64), watched.partition.n_bins
-    if widths.shape not in ((), (n_bins,)):
-        remedy = f"give one number, or one for each of the {n_bins} bins"
-        raise InputError(f"has shape {widths.shape}", remedy, argument="tolerance")
-    bad = ~((widths >= 0.0) & (widths <= 1.0))
-    if not widths.ndim and bad:
-        raise InputError(None, "it must be in [0, 1]", argument="tolerance", value=float(widths))
-    refuse_first(bad, "tolerance", widths, "it must be in [0, 1]")
-    intervals = watched.served() if interval_alpha is None else watched.interval(interval_alpha)
-    widths = widths + watched.delta()
-    return np.stack([np.maximum(intervals[:, 0] - widths, 0.0), np.minimum(intervals[:, 1] + widths, 1.0)], axis=1)
+# ------------------------------------------------------------------------------------------------- reports
+
+MOST_BINS_NAMED = 8
+
+
+@dataclass(frozen=True)
+class BinReport:
+    """One bin of a watched model.
+
+    Attributes
+    ----------
+    bin : int
+        From 0; of a set, within its model.
+    value : float
+        What the model serves in this bin; of a model of two resolutions the average over its calibration samples.
+    tolerated : (float, float)
+        The interval in which the true rate is tested to be.
+    count, label_sum : int
+        Outcomes seen in the bin, and of these, outcomes 1.
+    interval : (float, float)
+        For the rate of the bin on average since the monitor began, which is not its rate now where that has changed. At every
+        number of outcomes and in all bins at once with probability 1 - alpha, by theorem if the rate was the same throughout;
+        in simulation the average of changing rates was missed no oftener. `value` minus its ends is how large the gap was.
+    e_value, max_e_value : float
+        Evidence against the tolerated interval, now and at most so far; at most the largest double.
+    named_at : int or None
+        The outcome of the stream (from 1) at which this bin's own evidence reached n_bins / alpha: when it was
+        established that this bin has drifted; the drift itself began earlier. The chance that any bin is ever wrongly named
+        is at most alpha.
+    cell : int, str or None
+        Of a set, the key of the bin's model, None for the pool. None for one model.
+    """
+
+    bin: int
+    value: float
+    tolerated: tuple[float, float]
+    count: int
+    label_sum: int
+    interval: tuple[float, float]
+    e_value: float
+    max_e_value: float
+    named_at: int | None
+    cell: int | str | None = None
+
+    def in_words(self, *, of_set: bool = False) -> str:
+        """The bin, what it serves, and what was seen; `of_set`: with the cell."""
+        low, high = self.interval
+        place = f"bin {self.bin} of {name_cell(self.cell)}" if of_set else f"bin {self.bin}"
+        return (
+            f"{place} serves {self.value:.3f}, and since the monitor began its true rate was on average between "
+            f"{low:.3f} and {high:.3f}"
+        )
+
+    def __str__(self) -> str:
+        return self.in_words(of_set=self.cell is not None)
+
+
+@dataclass(frozen=True)
+class MonitorReport:
+    """The state of a `CalibrationMonitor` at one moment; ``str()`` says it in a few sentences.
+
+    Attributes
+    ----------
+    n_samples : int
+        Outcomes seen.
+    alpha : float
+        The chance of ever raising a false alarm (on top of `interval_alpha`, if that was given).
+    interval_alpha : float or None
+        The level of the model's own intervals, where these are tolerated.
+    alarm_at : int or None
+        The outcome (from 1) at which the alarm was raised.
+    e_value, max_e_value : float
+        The mean evidence over the bins, now and at most so far; the alarm is raised at 1 / alpha.
+    bins : tuple of BinReport
+    n_steps : int
+        Of a model of two resolutions the number of its values, which are more than its bins; else 0.
+    is_set : bool
+        Whether the bins are those of all models of a set.
+    """
+
+    n_samples: int
+    alpha: float
+    interval_alpha: float | None
+    alarm_at: int | None
+    e_value: float
+    max_e_value: float
+    bins: tuple[BinReport, ...]
+    n_steps: int = 0
+    is_set: bool = False
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the alarm was raised."""
+        return self.alarm_at is not None
+
+    @property
+    def named(self) -> tuple[BinReport, ...]:
+        """The bins that are established to have drifted, in the order in which they were."""
+        return tuple(sorted((b for b in self.bins if b.named_at is not None), key=lambda b: (b.named_at, b.bin)))
+
+    @property
+    def false_alarm_probability(self) -> float:
+        """The chance of ever raising a false alarm: alpha, and that of the model's intervals where these are tolerated."""
+        return min(1.0, self.alpha + (self.interval_alpha or 0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain dicts, lists and numbers, ready for JSON."""
+        content = asdict(self)
+        content["alarm"] = self.alarm
+        content["false_alarm_probability"] = self.false_alarm_probability
+        if self.is_set:
+            content["named"] = [{"cell": b.cell, "bin": b.bin} for b in self.named]
+        else:
+            content["named"] = [b.bin for b in self.named]
+            for entry in content["bins"]:
+                del entry["cell"]
+        content["bins"] = [{name: list(v) if isinstance(v, tuple) else v for name, v in b.items()} for b in content["bins"]]
+        return content
+
+    def __str__(self) -> str:
+        unseen = (
+            f" Watched are the rates of {len(self.bins)} evidence bins, not the {self.n_steps:,} values inside them: a mix of "
+            "scores that moves inside a bin, and with it the average of what is served there, is not seen."
+        )
+        unseen = unseen if self.n_steps else ""
+        needed = f"the {1.0 / self.alpha:.3g} that an alarm needs"
+        chance = f"the chance of ever raising a false alarm is at most {100.0 * self.false_alarm_probability:.3g} %"
+        if not self.alarm:
+            return (
+                f"No alarm after {self.n_samples:,} outcomes: evidence {self.e_value:.3g}, at most {self.max_e_value:.3g} so "
+                f"far, of {needed}; {chance}.{unseen}"
+            )
+        return (
+            f"Alarm at outcome {self.alarm_at:,} of {self.n_samples:,}: some true rate has been outside its tolerated interval "
+            f"(evidence {self.max_e_value:.3g} of {needed}; {chance}). {self._drifted_bins()} What a rate is now may differ "
+            f"from its average.{unseen}"
+        )
+
+    def _drifted_bins(self) -> str:
+        named = self.named
+        if not named:
+            strongest = max(self.bins, key=lambda b: b.max_e_value)
+            return (
+                f"No bin is established on its own; the most evidence is against one: {strongest.in_words(of_set=self.is_set)}."
+            )
+        words = [b.in_words(of_set=self.is_set) for b in named[:MOST_BINS_NAMED]]
+        shown = [f"{text} (established at outcome {b.named_at:,})" for text, b in zip(words, named, strict=False)]
+        left = len(named) - len(shown)
+        return f"Drifted: {'; '.join(shown)}{f'; and {left} more' if left else ''}."
+
+
+def report_of(watched: Watched, state: MonitorState, tolerated: Float64s, numbers: dict[str, Any]) -> MonitorReport:
+    """The report of a monitor on what it watches, in this state; `numbers` are those of `MonitorReport`. O(n_bins)."""
+    counts, ones, _ = state.stream.tally()
+    cells, places = zip(*watched.places, strict=True)
+    columns = {
+        "bin": places,
+        "cell": cells,
+        "value": watched.values().tolist(),
+        "tolerated": map(tuple, tolerated.tolist()),
+        "count": counts.tolist(),
+        "label_sum": ones.tolist(),
+        "interval": map(tuple, beta_binomial(ones, counts, sidak(numbers["alpha"], len(counts))).tolist()),
+        "e_value": map(as_e_value, state.log_e.tolist()),
+        "max_e_value": map(as_e_value, state.max_log_e.tolist()),
+        "named_at": (number or None for number in state.named_at.tolist()),
+    }
+    bins = tuple(BinReport(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+    return MonitorReport(bins=bins, n_steps=watched.n_steps, is_set=watched.model.is_set, **numbers)
+
+
+def as_e_value(log_e: float) -> float:
+    """The e-value of a logarithm; one beyond the largest double is reported as that, which claims less."""
+    return math.exp(log_e) if log_e < math.log(sys.float_info.max) else sys.float_info.max

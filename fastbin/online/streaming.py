@@ -1,28 +1,95 @@
-"""Histogram binning over fixed bins while samples keep arriving."""
+"""Histogram binning over fixed bins while samples keep arriving; intervals that hold at every number of samples at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from fastbin._base.array_types import Float64s
-from fastbin._base.checks import as_key_array, as_scores, check_alpha, check_labels, check_same_length, check_seed
-from fastbin._base.errors import InputError
+from fastbin._base.array_types import Float64s, Int64s, UInt64s
+from fastbin._base.checks import (
+    MOST_BINS,
+    as_key_array,
+    as_scores,
+    check_alpha,
+    check_choice,
+    check_count,
+    check_edges,
+    check_labels,
+    check_same_length,
+    check_score_range,
+    check_scores,
+    check_seed,
+    refuse_first,
+)
+from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.files import replace_file
 from fastbin._base.frames import check_same_index
+from fastbin._core.schemes import SCHEMES
 from fastbin._core.score import NativeStream
-from fastbin._fit.tally import check_counts
+from fastbin._fit.calibrator import Calibrator, as_model
+from fastbin._fit.edges import find_boundaries, order_cuts
+from fastbin._fit.rows import Rows
+from fastbin._fit.tally import Partition, check_counts, without_empty_edges
+from fastbin._model.parts import read_file
+from fastbin.guarantees.evidence import is_moved
+from fastbin.intervals import beta_binomial, bonferroni, sidak, stitched
+from fastbin.intervals.anytime import theorem6
 from fastbin.model import BinnedModel
-from fastbin.online.counted import add_counts
-from fastbin.online.intervals import Method, intersect, time_uniform_certificate, time_uniform_interval
-from fastbin.online.partitions import as_partition, require_continuable, uniform_mass_partition
-from fastbin.online.state import State
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from fastbin.guarantees import Certificate
+
+Method = Literal["beta-binomial", "stitched", "theorem6"]
+
+ASSUMPTIONS = (
+    "the labels of a bin are independent and have one frequency throughout",
+    "which samples arrive does not depend on their labels given the bin",
+)
+THEOREMS = {
+    "beta-binomial": "Ville's inequality for the beta-binomial mixture, at every number of samples at once, with Sidak's level",
+    "stitched": "Howard, Ramdas, McAuliffe & Sekhon 2021, Theorem 1, at every number of samples at once, with Sidak's level",
+    "theorem6": "Gupta, Podkopaev & Ramdas 2020, Theorem 6, at every number of samples at once",
+}
+
+
+def is_json(start: bytes | bytearray) -> bool:
+    """Whether a file that begins so may be the state of a monitor of 0.1.0."""
+    return start.lstrip()[:1] == b"{"
+
+
+class State:
+    """A state that `to_bytes` writes completely and `from_bytes` reads. Not hashable, as it changes."""
+
+    if TYPE_CHECKING:
+
+        def to_bytes(self) -> bytes: ...
+
+        @classmethod
+        def from_bytes(cls, data: bytes | bytearray) -> Self: ...
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file, under a temporary name that is renamed when all is written."""
+        replace_file(path, lambda file: file.write(self.to_bytes()))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Go on from a file that `save` wrote; errors as in `from_bytes`, and OSError if it cannot be read."""
+        return read_file(path, cls.from_bytes, is_other=is_json)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Self], tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class StreamingBinning(State, NativeStream):
@@ -41,7 +108,7 @@ class StreamingBinning(State, NativeStream):
         Go on from the tally of the fitted model, instead of from zero. For the schemes "umd", "certified", "ums", "fixed-width"
         and "explicit" without weights, whose tallied labels are independent draws from their bins given the edges, as the new
         ones are (not where whole groups of equal scores lie at edges, but for "ums"). The order of the fit's labels is not
-        known: there is no running variance, and `method="beta-binomial"` alone.
+        known: the running variance is lost, and `method="beta-binomial"` alone is left.
     score_range : (low, high) or None
         Where scores must lie, for explicit edges; a model brings its own.
 
@@ -302,11 +369,23 @@ class StreamingBinning(State, NativeStream):
         array([[0.339, 0.661],
                [0.339, 0.661]])
         """
-        intervals = time_uniform_interval(*self.tally(), check_alpha(alpha), method, simultaneous)
+        (counts, label_sums, variances), level = self.tally(), check_alpha(alpha)
+        check_choice(method, "method", tuple(THEOREMS))
+        if simultaneous:  # all bins share alpha, filled or not: which will fill is not known in advance
+            level = (bonferroni if method == "theorem6" else sidak)(level, len(counts))
+        if method == "beta-binomial":
+            intervals = beta_binomial(label_sums, counts, level)
+        elif variances is None:
+            raise GuaranteeError(
+                f"method={method!r} needs the running variance (Gupta, Podkopaev & Ramdas 2020, equation 20), which depends on "
+                "the order of the labels; a merge, or going on from a fit, has lost it; use method='beta-binomial'"
+            )
+        else:
+            intervals = (stitched if method == "stitched" else theorem6)(label_sums, counts, variances, level)
         return intervals if within is None else intersect(intervals, within)
 
     def certificate(self, alpha: float = 0.1, method: Method = "beta-binomial") -> Certificate:
-        """What is guaranteed about the values of `model`, at whatever moment one looks.
+        """The guarantee about the values of `model`, at whatever moment one looks.
 
         Parameters
         ----------
@@ -326,7 +405,16 @@ class StreamingBinning(State, NativeStream):
         GuaranteeError
             As in `interval`, and when no bin holds a sample.
         """
-        return time_uniform_certificate(self.model(), self.partition.scheme, self.interval(alpha, method), alpha, method)
+        from fastbin.guarantees.certificate import certificate_from_intervals, sentences
+
+        model, assumptions = self.model(), list(ASSUMPTIONS)
+        if model.ties in ("random", "isolate"):
+            assumptions += sentences("keys")
+        certificate = certificate_from_intervals(
+            model, self.interval(alpha, method), alpha=alpha, kind="conditional", bound=method, theorem=THEOREMS[method],
+            assumptions=assumptions,
+        )  # fmt: skip
+        return replace(certificate, scheme=self.partition.scheme)
 
     # ------------------------------------------------------------------ bytes
 
@@ -346,3 +434,133 @@ class StreamingBinning(State, NativeStream):
 
     def __repr__(self) -> str:
         return f"StreamingBinning({self.partition.scheme!r} partition, {self.n_bins} bins, {self.n_samples} samples)"
+
+
+def intersect(intervals: Float64s, within: Any) -> Float64s:
+    """The part of each interval that lies within that of an earlier look."""
+    earlier = np.asarray(within, dtype=np.float64)
+    if earlier.shape != intervals.shape:
+        remedy = f"intervals of {len(intervals)} bins have shape {intervals.shape}"
+        raise InputError(f"has shape {earlier.shape}", remedy, argument="within")
+    met = np.stack([np.maximum(intervals[:, 0], earlier[:, 0]), np.minimum(intervals[:, 1], earlier[:, 1])], axis=1)
+    empty = np.flatnonzero(~(met[:, 0] <= met[:, 1]))
+    if empty.size:
+        b = int(empty[0])
+        raise GuaranteeError(
+            f"the interval of bin {b} was {earlier[b].tolist()} and is {intervals[b].tolist()}: no rate lies in both, so one "
+            "has missed, or the rate of the bin has changed; find out with CalibrationMonitor, and begin a new stream"
+        )
+    return met
+
+
+# ------------------------------------------------------------------------------------------------- bins to count in
+
+
+def as_partition(partition: Any, score_range: Any) -> BinnedModel:
+    """A step model with the bins of `partition`: a model, a fitted calibrator, or explicit edges."""
+    if not isinstance(partition, (BinnedModel, Calibrator, str, os.PathLike)):
+        score_range = check_score_range(score_range)
+        edges = check_edges(partition, score_range, "partition")
+        return _without_tally(Partition(edges, score_range=score_range), scheme="explicit", n_bins_asked=edges.size + 1)
+    model = as_model(partition, "partition")
+    if model.kind != "step":
+        remedy = "take a binning, or explicit edges"
+        raise InputError(f"is a {model.kind!r} model, which has no bins to count in", remedy, argument="partition")
+    return model
+
+
+def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score_range: Any) -> BinnedModel:
+    """Bins of equal mass in these scores: edge j is the sample of rank ceil(j n / n_bins), by (score, key).
+
+    As in the first part of a sample split (Gupta, Podkopaev & Ramdas 2020, section 4.2), here without labels.
+    """
+    score_range, n_bins = check_score_range(score_range), check_count(n_bins, "n_bins", maximum=MOST_BINS)
+    ties, seed = check_choice(ties, "ties", ("whole", "random", "upper")), check_seed(seed)
+    sample = np.asarray(check_scores(scores, score_range), np.float64)
+    if sample.size < n_bins:
+        raise InputError(f"{sample.size} scores are too few for n_bins={n_bins}", "give at least one per bin")
+    rows = Rows(sample, np.zeros(sample.size, np.uint8), None, score_range)
+    groups = find_boundaries(rows, n_bins, "ums")
+    if ties == "random":
+        partition = Partition(groups.score, order_cuts(groups, seed)[0], score_range)
+    else:  # one rule for scores of another sample than those that are counted
+        ties, partition = "upper", without_empty_edges(groups.score, np.zeros(n_bins - 1, np.uint64), score_range)
+    return _without_tally(partition, scheme="ums", n_bins_asked=n_bins, ties=ties, seed=seed)
+
+
+def _without_tally(partition: Partition, **origin: Any) -> BinnedModel:
+    return BinnedModel.from_parts(
+        edges=partition.edges, edge_keys=partition.edge_keys, values=np.full(partition.n_bins, 0.5),
+        score_range=partition.score_range, **origin,
+    )  # fmt: skip
+
+
+def require_continuable(partition: BinnedModel) -> None:
+    """Refuse a fit whose tally and the samples to come are not draws of one kind."""
+    if partition.counts is None:
+        raise GuaranteeError("the partition carries no tally to go on from; begin at zero (continue_fit=False)")
+    if partition.is_weighted:
+        raise GuaranteeError(
+            "the fit has real weights, and a weighted tally cannot be counted on (its labels are not draws from the bins); "
+            "begin at zero (continue_fit=False)"
+        )
+    if not SCHEMES[partition.scheme].continuable:
+        raise GuaranteeError(
+            f"the tally of scheme {partition.scheme!r} is not one of independent draws from bins fixed before (Gupta & Ramdas "
+            "2021, Lemma 2), so it cannot be counted on; begin at zero (continue_fit=False), or fit one of "
+            + ", ".join(word for word, scheme in SCHEMES.items() if scheme.continuable)
+        )
+    # Split samples are exempt: their edges come from the other part, so a rule for ties is part of a fixed partition.
+    if partition.ties in ("upper", "lower", "whole") and partition.n_tied > 0 and partition.scheme != "ums":
+        raise GuaranteeError(
+            f"{partition.n_tied} samples of the fit share a score with an edge and ties={partition.ties!r} sends them all to "
+            "one side, so that the tally is not one of independent draws from the bins; begin at zero (continue_fit=False), or "
+            "fit with scheme='ums' or ties='random'"
+        )
+    if is_moved(partition):
+        raise GuaranteeError(
+            "the tally is that of the source population and the values were moved to other class rates (Sun, Song & Hero "
+            "2023); begin at zero (continue_fit=False)"
+        )
+
+
+# ------------------------------------------------------------------------------------------------- counts by bin
+
+# For a row that no key decides about; no id looks like it.
+ANY_KEY = np.uint64(2**63)
+
+
+def row_of_each_bin(partition: BinnedModel) -> tuple[Float64s, UInt64s]:
+    """A score and a key in each bin, away from edges that split ties where there is room; any, in a bin that holds no score."""
+    low = partition.bin_edges[:1] if partition.score_range is None else np.array(partition.score_range[:1])
+    with np.errstate(over="ignore"):
+        above = np.nextafter(partition.bin_edges, np.inf)
+        if partition.score_range is None:
+            low = np.nextafter(low, -np.inf) if len(low) else np.zeros(1)
+        else:
+            above = np.minimum(above, partition.score_range[1])
+    scores = np.append(low, np.where(np.isfinite(above), above, partition.bin_edges))
+    keys = np.full(len(scores), ANY_KEY)
+    tied = partition.assign(scores, keys=keys) != np.arange(len(scores))
+    scores[1:][tied[1:]], keys[1:][tied[1:]] = partition.bin_edges[tied[1:]], partition.bin_edge_keys[tied[1:]]
+    keys[:1][tied[:1]] = 0
+    return scores, keys
+
+
+def add_counts(stream: Any, counts: Int64s, label_sums: Int64s) -> None:
+    """Count so many samples of each bin and label in a stream that is empty.
+
+    A sum of powers of two: the stream is doubled, by merging it with itself, and the samples of the next binary digit are
+    counted. O(n_bins) for each of at most 53 digits.
+    """
+    partition = stream.partition
+    scores, keys = row_of_each_bin(partition)
+    placed = partition.assign(scores, keys=keys) == np.arange(len(scores))
+    bad = ~placed & (counts > 0)
+    refuse_first(bad, "counts", counts, problem=lambda b: f"is {counts[b]}, and no score lies in bin {b}")
+    table = np.stack([counts - label_sums, label_sums])
+    for digit in reversed(range(int(table.max(initial=0)).bit_length())):
+        if stream.n_samples:
+            stream.merge(type(stream).from_bytes(stream.to_bytes()))
+        label, bins = np.nonzero((table >> digit) & 1)
+        stream.update(scores[bins], label.astype(np.uint8), keys=keys[bins] if partition.needs_key else None)

@@ -16,11 +16,8 @@ palette), dashes and markers, so they can be told apart in print and by the colo
 
 from __future__ import annotations
 
-from fastbin.plots.model import step_plot
-from fastbin.plots.multiples import small_multiples, top_label_diagram
-from fastbin.plots.n_bins import epsilon_plot, risk_plot
-from fastbin.plots.reliability import reliability_diagram
-from fastbin.plots.validity import validity_plot
+from fastbin.plots.curves import epsilon_plot, risk_plot, step_plot, validity_plot
+from fastbin.plots.reliability import reliability_diagram, small_multiples, top_label_diagram
 
 __all__ = [
     "epsilon_plot",

@@ -1,19 +1,59 @@
-"""How every plot looks: colours for the colour-blind, with line styles and markers that survive grey print."""
+"""How every plot looks: colours for light and dark paper and for the colour-blind; lines that survive grey print."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastbin._base.dependencies import needed_for
-from fastbin._base.errors import InputError
 from fastbin._base.shown import printable
-from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
 else:  # scoring and fitting never import matplotlib
     Axes = Any
+
+
+class Look(NamedTuple):
+    """Colours that belong together, all legible on `paper`."""
+
+    paper: str
+    ink: str
+    guide: str  # for what is not data: the diagonal, theorems' curves, notes
+    grid: str
+    bar: str
+    colours: tuple[str, ...]  # of series
+
+
+# Okabe & Ito's palette, darkest first and without its yellow, which is too light on white; on dark, its light colours and kin.
+LIGHT_LOOK = Look(
+    "#ffffff", "#1a1a1a", "#6e6e6e", "#e3e3e3", "#8dbad8",
+    ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00"),
+)  # fmt: skip
+DARK_LOOK = Look(
+    "#17191c", "#e6e6e6", "#9b9ea3", "#33373c", "#3f6f8f",
+    ("#56b4e9", "#f28c4b", "#2bc79a", "#e79cc8", "#f2f2f2", "#a3b1ff", "#f0e442"),
+)  # fmt: skip
+
+
+def _named(look: Look) -> dict[str, str]:
+    named = {f"--plot-{name}": colour for name, colour in look._asdict().items() if name != "colours"}
+    return named | {f"--plot-{number}": colour for number, colour in enumerate(look.colours)}
+
+
+def css_of(look: Look) -> str:
+    """The colours as custom properties, for the pictures that `follow_page` made."""
+    return ";".join(f"{name}:{colour}" for name, colour in _named(look).items())
+
+
+def follow_page(svg: str) -> str:
+    """A picture that was drawn in the colours of light paper, with these as custom properties of the page around it."""
+    for name, colour in _named(LIGHT_LOOK).items():
+        svg = svg.replace(colour, f"var({name})")
+    return svg
+
+
+# ------------------------------------------------------------------------------------------------- lines and text
 
 DASHES: tuple[Any, ...] = (
     "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 3)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)),
@@ -84,19 +124,6 @@ def axes_or_new(ax: Axes | None, height: float = 3.4, width: float = 4.6) -> Axe
 def draw_diagonal(ax: Axes, low: float, high: float, **options: Any) -> None:
     """Where prediction and truth are the same."""
     ax.plot([low, high], [low, high], color=look_of(ax).guide, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, **options)
-
-
-def items_by_name(given: Any, kinds: tuple[type, ...], argument: str) -> dict[str, Any]:
-    """One thing under the empty name, or several by name; all of them of these kinds."""
-    items: dict[str, Any] = {str(name): item for name, item in given.items()} if isinstance(given, Mapping) else {"": given}
-    if not items:
-        raise InputError("is empty", "there is nothing to draw", argument=argument)
-    for name, item in items.items():
-        if not isinstance(item, kinds):
-            place = f"{argument}[{name!r}]" if isinstance(given, Mapping) else argument
-            remedy = f"it must be a {' or '.join(kind.__name__ for kind in kinds)}"
-            raise InputError(f"{place} is a {type(item).__name__}", remedy)
-    return items
 
 
 def shortened(name: str, most: int = LONGEST_NAME) -> str:

@@ -1,26 +1,35 @@
-"""The reliability diagram."""
+"""Reliability diagrams: of one thing or several over each other, side by side for classes or segments, and of top labels."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from fastbin._base.array_types import Float64s
+from fastbin._base.cells import as_cells, in_one_code
+from fastbin._base.checks import check_count, check_same_length
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
-from fastbin._fit.calibrator import Calibrator
-from fastbin.assess import ReliabilityTable
-from fastbin.assess.samples import N_BINS
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
+from fastbin._model.parts import Parts
+from fastbin._model.view import intervals_of
+from fastbin.assess import ReliabilityTable, reliability_table
+from fastbin.assess.samples import N_BINS, check_samples, rows_of_each
 from fastbin.guarantees.certificate import sureness
+from fastbin.intervals import clopper_pearson, sidak
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.plots._given import coarser, tables_of
 from fastbin.plots._style import (
     MOST_SERIES,
     Axes,
     LineStyle,
     annotate,
+    as_label,
     axes_or_new,
     draw_diagonal,
     few_ticks,
@@ -28,6 +37,7 @@ from fastbin.plots._style import (
     look_of,
     series,
     short_names,
+    shortened,
 )
 
 STRIP_HEIGHT = 0.14  # of the bin masses, as a part of the diagram's height
@@ -76,7 +86,7 @@ def reliability_diagram(
     -----
     Vertical lines are intervals: where they miss the diagonal, noise does not explain the distance. Marks are larger in bins of
     more samples. For one table, a strip at the top shows the shares as bars. Marks of several that stand for one prediction
-    are moved apart a little; of more than four, intervals are left out. Of a table of more than 120 rows, as of a model with
+    are moved apart a little; of more than four, intervals are left out. In a table of more than 120 rows, as of a model with
     many steps, neighbours are joined to 40 groups of equal mass. The gap is the mean distance of the points from the diagonal,
     the plug-in expected calibration error; beside it stands what a calibrated predictor would show by chance on average.
 
@@ -108,9 +118,7 @@ def reliability_diagram(
     if alone:
         _mass_strip(ax, next(iter(tables.values())), low, high)
         ax.set_yticks([tick for tick in ax.get_xticks() if low <= tick <= high * (1.0 + 1e-9)])  # none beside the strip
-    above = (
-        sum(float(np.sum(table.masses * (table.positive_rates - table.mean_predictions))) for table in tables.values()) > 0.0
-    )
+    above = sum(float(np.sum(each.masses * (each.positive_rates - each.mean_predictions))) for each in tables.values()) > 0.0
     _note(ax, tables, n_left_out, upper_left=above and not alone)
     return finish(ax, legend="lower right" if above else "upper left")
 
@@ -189,3 +197,273 @@ def _mass_strip(ax: Axes, table: ReliabilityTable, low: float, high: float) -> N
     strip.spines[["top", "right", "left"]].set_visible(False)
     strip.spines["bottom"].set_color(look.grid)
     strip.tick_params(length=2, color=look.grid)
+
+
+# ------------------------------------------------------------------------------------------------- tables to draw
+
+MOST_ROWS, N_GROUPS = 120, 40  # of a table of more rows than that, so many groups are drawn
+
+
+def tables_of(given: Any, labels: Any, argument: str, *, alpha: float | None, **options: Any) -> dict[str, ReliabilityTable]:
+    """Reliability tables by name, of models those of the samples of their fits; that of a single thing has an empty name."""
+    if labels is not None:
+        return {"": reliability_table(given, labels, alpha=alpha, **options)}
+    if not isinstance(given, Mapping):
+        return {"": _table_of(given, argument, alpha, options)}
+    if not given:
+        raise InputError("is empty", "there is nothing to draw", argument=argument)
+    return {str(name): _table_of(item, f"{argument}[{name!r}]", alpha, options) for name, item in given.items()}
+
+
+def _table_of(item: Any, place: str, alpha: float | None, options: Any) -> ReliabilityTable:
+    if isinstance(item, ReliabilityTable):
+        return item
+    if isinstance(item, (Parts, Estimator)):
+        return table_of_fit(as_model_or_set(item, place), alpha)
+    if isinstance(item, tuple) and len(item) == 2:
+        return reliability_table(*item, alpha=alpha, **options)
+    remedy = "pass a ReliabilityTable, a model, or predictions together with labels"
+    raise InputTypeError(f"{place} is of type {type(item).__name__}", remedy)
+
+
+def coarser(table: ReliabilityTable) -> ReliabilityTable:
+    """The table; where it has more rows than can be told apart, with neighbours joined to groups of equal mass."""
+    if len(table.counts) <= MOST_ROWS:
+        return table
+    ends = np.cumsum(table.masses)
+    groups = np.minimum((N_GROUPS * (ends - 0.5 * table.masses)).astype(np.int64), N_GROUPS - 1)
+    first = np.flatnonzero(np.diff(groups, prepend=-1))
+    masses, counts, label_sums = (np.add.reduceat(column, first) for column in (table.masses, table.counts, table.label_sums))
+    means, rates = (
+        np.add.reduceat(table.masses * column, first) / masses for column in (table.mean_predictions, table.positive_rates)
+    )
+    intervals = None
+    if table.intervals is not None and not table.is_weighted and table.alpha is not None:
+        level = sidak(table.alpha, len(counts)) if table.simultaneous else table.alpha
+        intervals = clopper_pearson(label_sums, counts, level)
+    return replace(
+        table, grouping="uniform-mass", n_bins_asked=len(first), lower=table.lower[first],
+        upper=table.upper[np.append(first[1:] - 1, -1)], mean_predictions=means, positive_rates=rates, counts=counts,
+        label_sums=label_sums, masses=masses, intervals=intervals, noise=None,
+    )  # fmt: skip
+
+
+def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> ReliabilityTable:
+    """The bins of a model, or of all models of a set, with the samples of the fit; simultaneous intervals where there are."""
+    models = [own for _, own in model.numbered]
+    if any(own.kind != "step" or own.counts is None for own in models):
+        raise InputError("the model has no samples by bin to draw", "pass predictions and labels of a test set")
+    values = np.concatenate([own.bin_values for own in models])
+    counts, label_sums = (np.concatenate([getattr(own, name) for own in models]) for name in ("counts", "label_sums"))
+    seen = counts > 0
+    order = np.argsort(values[seen], kind="stable")
+
+    def column(entries: Any) -> Any:
+        return entries[seen][order]
+
+    intervals = intervals_of(model, alpha)
+    return ReliabilityTable(
+        grouping="values",
+        n_bins_asked=len(values),
+        n_samples=int(counts.sum()),
+        lower=column(values),
+        upper=column(values),
+        mean_predictions=column(values),
+        positive_rates=column(label_sums) / column(counts),
+        counts=column(counts),
+        label_sums=column(label_sums),
+        masses=column(counts) / counts.sum(),
+        intervals=None if intervals is None else column(intervals),
+        alpha=None if intervals is None else alpha,
+        simultaneous=True,
+        is_weighted=any(own.is_weighted for own in models),
+    )
+
+
+def models_by_name(fitted: BinnedModel | ModelSet) -> dict[str, BinnedModel]:
+    """The models of a set by what they are called; a lone model is under the empty name."""
+    return {("pool" if fitted.is_set else "") if name is None else str(name): own for name, own in fitted.numbered}
+
+
+# ------------------------------------------------------------------------------------------------- several classes or segments
+
+PANEL = 1.9  # inches, the width and height of a small diagram
+GAP = 0.07  # on each side of a diagram, as a part of its width
+LETTERS = 13  # of a title that fit in an inch
+
+
+@shared_docs(axes_or_new.__doc__)
+def small_multiples(
+    tables: Mapping[str, Any] | ModelSet,
+    *,
+    alpha: float | None = 0.1,
+    columns: int | None = None,
+    most: int = 12,
+    limit: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """A small reliability diagram for each class or segment, all on one scale.
+
+    Parameters
+    ----------
+    tables : mapping from name to ReliabilityTable, or ModelSet
+        As `fastbin.assess.reliability_table` makes them for the rows of each; or whatever else `reliability_diagram` takes. For
+        a set, the samples of its fits are drawn, model by model.
+    alpha : float or None
+        Of the intervals of all bins of one diagram together; tables have their own.
+    columns : int, optional
+        Diagrams in a row; by default four, or as many as make them largest on the axes given.
+    most : int
+        Diagrams in all: those of the most samples, in the order given; a note says how many are left out.
+    limit : float in (0, 1], optional
+        Where all axes end. By default they show where the points and intervals are.
+    ax : matplotlib Axes, optional
+        What to divide into diagrams, with no ticks of its own; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The one that is divided; its ``child_axes`` are the diagrams.
+
+    {Raises}
+
+    Notes
+    -----
+    Vertical lines are the tables' intervals, as in `reliability_diagram`. Those of a table hold for its own bins: among many
+    diagrams some lines miss the diagonal by chance (`fastbin.assess.check_certificate`, `fastbin.assess.audit_groups`).
+
+    Examples
+    --------
+    >>> from fastbin.assess import reliability_table
+    >>> tables = {name: reliability_table([0.2, 0.2, 0.8, 0.8], labels) for name, labels in
+    ...           [("north", [0, 1, 1, 1]), ("south", [0, 0, 1, 0])]}
+    >>> ax = small_multiples(tables)
+    >>> [panel.get_title() for panel in ax.child_axes]
+    ['north  (4)', 'south  (4)']
+    """
+    if isinstance(tables, Parts):
+        tables = models_by_name(tables)
+    items = {name: coarser(table) for name, table in tables_of(tables, None, "tables", alpha=alpha).items()}
+    most = check_count(most, "most")
+    largest = sorted(items, key=lambda name: items[name].n_samples, reverse=True)[:most]
+    shown = {name: table for name, table in items.items() if name in largest}
+    columns = min(_best_columns(ax, len(shown)) if columns is None else check_count(columns, "columns"), len(shown))
+    rows = math.ceil(len(shown) / columns)
+    ax = axes_or_new(ax, PANEL * rows + 0.4, PANEL * columns + 0.5)
+    ax.set_axis_off()
+    low, high = span_of(shown.values()) if limit is None else (0.0, float(limit))
+    for number, (name, table) in enumerate(shown.items()):
+        row, column = divmod(number, columns)
+        panel = ax.inset_axes(_place(row, column, rows, columns), facecolor=ax.get_facecolor())
+        draw_diagonal(panel, low, high)
+        draw_table(panel, table, series(0, look_of(ax)), scale=0.5)
+        panel.set(xlim=(low, high), ylim=(low, high), aspect="equal", xticks=[low, high], yticks=[low, high])
+        panel.set_title(_title(name, table.n_samples, panel), fontsize="small", pad=3)
+        finish(panel)
+        panel.tick_params(labelsize="x-small", labelleft=column == 0, labelbottom=number + columns >= len(shown))
+        if column == 0 and row == rows - 1:
+            panel.set_xlabel("mean prediction", fontsize="x-small", labelpad=-4)
+            panel.set_ylabel("positive rate", fontsize="x-small", labelpad=-4)
+    if len(shown) < len(items):
+        ax.text(1.0, 0.0, f"and {len(items) - len(shown):,} more", transform=ax.transAxes, ha="right", va="bottom",
+                fontsize="x-small", color=look_of(ax).guide)  # fmt: skip
+    return ax
+
+
+def _best_columns(ax: Axes | None, n: int) -> int:
+    """How many diagrams to a row: four in a new figure, else as many as make them largest."""
+    if ax is None:
+        return 4
+    box = ax.get_window_extent()
+    return max(range(1, n + 1), key=lambda columns: min(box.width / columns, box.height / math.ceil(n / columns)))
+
+
+def _title(name: str, n_samples: int, panel: Axes) -> str:
+    """The name and the number of samples, or as much of it as fits above the diagram."""
+    most = max(6, int(panel.get_window_extent().width / panel.figure.dpi * LETTERS))
+    count = f"  ({n_samples:,})"
+    return as_label(f"{name}{count}" if len(name) + len(count) <= most else shortened(name, most))
+
+
+def _place(row: int, column: int, rows: int, columns: int) -> tuple[float, float, float, float]:
+    """Left, bottom, width and height of a panel, in parts of the axes; labels of the ends find room inside them."""
+    left, bottom, top = 0.06, 0.09 / rows, 0.12 / rows
+    width, height = (1.0 - left) / columns, (1.0 - bottom) / rows
+    return left + column * width + GAP * width, 1.0 - (row + 1) * height, (1.0 - 2.0 * GAP) * width, height - top - GAP * height
+
+
+@shared_docs(axes_or_new.__doc__)
+def top_label_diagram(
+    probabilities: Any, predicted: Any, labels: Any, *, n_bins: int = 10, sample_weight: Any = None, ax: Axes | None = None
+) -> Axes:
+    """How far predictions of the top label are from the truth, class by class, against the probability that they state.
+
+    The diagram of Gupta & Ramdas 2022: in bins of equal width, the distance of a point from the diagonal is the mean over the
+    predicted classes of \\|share of right predictions - mean probability\\|, so that errors of different classes do not cancel
+    as they do in a confidence diagram.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n,)
+        In [0, 1]: with which probability the predicted class is said to be right.
+    predicted, labels : array-like of shape (n,)
+        The predicted and the true classes, integers or text.
+    n_bins : int
+        Of equal width.
+    sample_weight : array-like of shape (n,), optional
+        Frequencies (integers) or importance weights (floats).
+    {ax}
+
+    {Returns}
+
+    {Raises}
+
+    Notes
+    -----
+    A point lies above the diagonal where predictions are right more often than they say, on average over the classes. Bars are
+    the shares of the samples in each bin. Noise alone moves points away from the diagonal, the more the more classes there are.
+
+    Examples
+    --------
+    >>> ax = top_label_diagram([0.75] * 8, ["cat"] * 4 + ["dog"] * 4, ["cat"] * 4 + ["dog"] * 2 + ["cat"] * 2)
+    >>> ax.get_ylabel()
+    'share of right predictions'
+    """
+    _, (named, true) = in_one_code(predicted=as_cells(predicted, "predicted"), labels=as_cells(labels, "labels"))
+    check_same_length(predicted=named, labels=true)
+    samples = check_samples(probabilities, named == true, sample_weight, name="probabilities")
+    if sample_weight is not None:
+        named = named[np.asarray(sample_weight) > 0]
+    n_bins = check_count(n_bins, "n_bins", maximum=2**16)
+    sums = np.zeros((4, n_bins))  # of the masses, and times them: stated, right, and their distance
+    for rows in rows_of_each(named):
+        part = samples.take(rows)
+        table = reliability_table(
+            part.predictions, part.labels, grouping="fixed-width", n_bins=n_bins, sample_weight=part.weights, alpha=None
+        )
+        masses = table.masses * part.row_weights.sum()
+        at = np.rint(table.lower * n_bins).astype(np.int64)
+        sums[:, at] += masses * np.stack([np.ones(len(at)), table.mean_predictions, table.positive_rates, table.gaps])
+    ax = axes_or_new(ax, 4.0)
+    _draw_distances(ax, sums)
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
+    ax.set(xlabel="stated probability of the predicted class", ylabel="share of right predictions")
+    error = f"top-label error in {n_bins} bins: {sums[3].sum() / sums[0].sum():.4f}"
+    ax.text(0.02, 0.97, error, transform=ax.transAxes, va="top", fontsize="x-small", color=look_of(ax).guide)
+    return finish(ax)
+
+
+def _draw_distances(ax: Axes, sums: Float64s) -> None:
+    """Points as far from the diagonal as the bins are off, and bars of the shares."""
+    page, look, n_bins = look_of(ax), series(0, look_of(ax)), sums.shape[1]
+    masses, seen = sums[0], sums[0] > 0.0
+    stated, right, distances = sums[1:, seen] / masses[seen]
+    effective = stated + np.where(right >= stated, distances, -distances)
+    shares = masses / masses.sum()
+    lefts = np.arange(n_bins) / n_bins
+    ax.bar(lefts, shares, 1.0 / n_bins, align="edge", color=page.bar, edgecolor=page.paper, zorder=1)
+    draw_diagonal(ax, 0.0, 1.0)
+    ax.vlines(stated, stated, effective, color=look.colour, linewidth=1.2, alpha=0.7, zorder=2)
+    sizes = 14.0 + 50.0 * np.sqrt(shares[seen])
+    marked: dict[str, Any] = {"marker": look.marker, "edgecolor": page.paper, "linewidth": 0.5}
+    ax.scatter(stated, effective, s=sizes, color=look.colour, zorder=3, **marked)

@@ -13,8 +13,7 @@ The page needs no network and no scripts. matplotlib draws its pictures (the ext
 
 from __future__ import annotations
 
-from fastbin.report.assessment import Assessment, CellResult, SetAssessment, assess_model
+from fastbin.report.assessment import Assessment, CellResult, Scorecard, assess_model
 from fastbin.report.page import render_report, write_report
-from fastbin.report.scorecard import Scorecard
 
-__all__ = ["Assessment", "CellResult", "Scorecard", "SetAssessment", "assess_model", "render_report", "write_report"]
+__all__ = ["Assessment", "CellResult", "Scorecard", "assess_model", "render_report", "write_report"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple, overload
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin import assess
+from fastbin._base import html
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.cells import Key
 from fastbin._base.checks import (
@@ -23,65 +25,209 @@ from fastbin._base.checks import (
     clip_scores,
 )
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import GuaranteeError
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
+from fastbin._base.shown import printable
+from fastbin._base.table import Columns, Table, as_html, as_text
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
+from fastbin._model.parts import Parts
+from fastbin._model.view import caveats
 from fastbin.assess.certificate_check import check_cells_given
-from fastbin.assess.reliability import table_of
-from fastbin.assess.samples import ChanceLevel, Samples, check_samples, rows_of_each
-from fastbin.assess.verdict import verdict_of
+from fastbin.assess.metrics import brier_parts_of, squared_ece_of
+from fastbin.assess.reliability import by_chance, table_of
+from fastbin.assess.samples import N_BINS, ChanceLevel, Groups, Samples, check_samples, group_samples, rows_of_each
+from fastbin.assess.validity import curve_of
+from fastbin.assess.verdict import CONTRADICTED, verdict_of
+from fastbin.guarantees.certificate import name_bins, name_cells
+from fastbin.intervals.binomial import special_functions
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.report.findings import Findings
-from fastbin.report.scorecard import ComparedBins, LeftOut, Scorecard, n_positive, predictions_given, rows_kept
 
 Predictor = BinnedModel | Calibrator | ModelSet | Any
 
+CHANCE = "by chance, if calibrated (95 % point)"
+BRIER_PARTS = ("calibration", "sharpness", "uncertainty")
+NOT_COUNTED = (
+    "From counts by bin: what depends on the scores within a bin, such as the calibration error, Brier score and AUC of the "
+    "scores themselves, is not known."
+)
+
+
+class LeftOut(NamedTuple):
+    """Test rows that cannot be assessed, by reason."""
+
+    missing: int
+    """Rows without a score."""
+    outside: int
+    """Rows whose score is infinite or outside the range that the model accepts."""
+
+    @property
+    def total(self) -> int:
+        """How many rows were left out, for either reason."""
+        return self.missing + self.outside
+
 
 @dataclass(frozen=True, eq=False)
-class Assessment(Findings):
-    """How good a model is on a test set; made by `assess_model`. ``str()`` is the short of it; as a frame, a row per predictor.
+class Scorecard:
+    """How good predictions are on test samples; part of an `Assessment`.
+
+    All predictors of an assessment are compared in the same bins of samples: those of the calibrated probabilities, divided as
+    `reliability_table` does with grouping "auto".
 
     Attributes
     ----------
-    model : BinnedModel
-    alpha : float
-        Of the certificate and of all intervals.
-    n_samples, n_positive : int
-        Test samples assessed, frequencies counted, and those with label 1.
-    is_weighted : bool
-        Whether the test samples have importance weights.
-    left_out : LeftOut
-        Rows whose score is missing or outside the model's range; no number here counts them.
-    bin_counts : int64 (n_bins,) or None
-        Test samples in each bin of a step function.
-    after : Scorecard
-        Of the model.
-    before : Scorecard or None
-        Of the scores themselves; None where they are not probabilities.
-    others : tuple of Scorecard
-        Of the methods to compare with.
-    certificates : tuple of Certificate
-        Conditional, marginal and for the ECE; none where the model supports none.
-    why_no_certificate : str or None
-    check : CertificateCheck or None
-        The test of the conditional certificate; None where there is none, or the weights do not allow it.
+    name : str
+    n_values : int
+        Distinct predictions.
+    table : ReliabilityTable
+    curve : ValidityCurve
+    ece : float
+        Plug-in l_1 calibration error of the table.
+    max_gap : float
+        The largest distance of a bin's prediction and rate.
+    chance_level : ChanceLevel or None
+        Both for a perfectly calibrated predictor with these predictions, by chance.
+    gap_90 : float
+        90 % of the samples lie in bins with a gap of at most this.
+    squared_ece : SquaredEce or None
+        Debiased; None where every bin holds a single sample.
+    brier : BrierDecomposition
+    log_loss, roc_auc : float
+    ece_by_bin : float or None
+        Where the model has two resolutions: the plug-in calibration error on its evidence bins, the mean distance of the
+        average prediction and the rate in a bin. It is what the certificate of kind "ece" bounds; `ece`, on bins of the
+        values, is not certified.
+    chance_by_bin : ChanceLevel or None
+        Beside `ece_by_bin`.
     """
 
-    is_set: ClassVar[Literal[False]] = False
-    model: BinnedModel
-    bin_counts: Int64s | None
+    name: str
+    n_values: int
+    table: assess.ReliabilityTable
+    curve: assess.ValidityCurve
+    ece: float
+    max_gap: float
+    chance_level: ChanceLevel | None
+    gap_90: float
+    squared_ece: assess.SquaredEce | None
+    brier: assess.BrierDecomposition
+    log_loss: float
+    roc_auc: float
+    ece_by_bin: float | None = None
+    chance_by_bin: ChanceLevel | None = None
 
-    @property
-    def fitted(self) -> BinnedModel:
-        """The model."""
-        return self.model
+    @classmethod
+    def of(
+        cls, name: str, predictions: Float64s, samples: Samples, alpha: float, bins: ComparedBins, own: bool = False
+    ) -> Scorecard:
+        """The numbers on one predictor, in the bins of all; `own` for the predictor that these bins are made of."""
+        scored = Samples(predictions, samples.labels, samples.weights)
+        groups, weights = bins.groups if own else bins.groups.shared(), {"sample_weight": samples.weights}
+        table, by_bin = table_of(scored, groups, bins.n_bins, alpha=alpha), None
+        if bins.evidence is not None:
+            evidence = Groups("shared", bins.evidence.astype(np.int32), np.empty(int(bins.evidence.max())), None)
+            by_bin = table_of(scored, evidence, bins.n_bins)
+        try:
+            squared = squared_ece_of(scored, groups, alpha)
+        except InputError:  # the input is valid, as the table shows, so every bin holds a single sample
+            squared = None
+        curve = curve_of(table)
+        return cls(
+            name=name,
+            n_values=len(np.unique(predictions)),
+            table=table,
+            curve=curve,
+            ece=table.ece(),
+            max_gap=table.ece(math.inf),
+            chance_level=table.chance_level,
+            gap_90=curve.epsilon_at(0.9),
+            squared_ece=squared,
+            brier=brier_parts_of(scored, groups),
+            log_loss=assess.log_loss(predictions, samples.labels, **weights),
+            roc_auc=assess.roc_auc(predictions, samples.labels, **weights),
+            ece_by_bin=None if by_bin is None else by_bin.ece(),
+            chance_by_bin=None if by_bin is None else by_bin.chance_level,
+        )
+
+    def numbers(self) -> dict[str, str]:
+        """The numbers that matter, by name, rounded, to be printed."""
+        squared = interval = "unknown"
+        if self.squared_ece is not None:
+            squared = f"{self.squared_ece.estimate:.5f}"
+            interval = "{:.5f} to {:.5f}".format(*self.squared_ece.interval)
+        level, by_bin = self.chance_level, self.chance_by_bin
+        errors = {"expected calibration error": f"{self.ece:.4f}"}
+        if self.ece_by_bin is not None:
+            errors = {
+                "expected calibration error by evidence bin (certified)": f"{self.ece_by_bin:.4f}",
+                f"- by evidence bin, {CHANCE}": _both(by_bin and (by_bin.ece, by_bin.ece_95)),
+                "expected calibration error in bins of the values (not certified)": f"{self.ece:.4f}",
+            }
+        return {
+            **errors,
+            f"- {CHANCE}": _both(level and (level.ece, level.ece_95)),
+            "90 % of the samples have a gap up to": f"{self.gap_90:.4f}",
+            "largest gap of a bin": f"{self.max_gap:.4f}",
+            f"- largest gap, {CHANCE}": _both(level and (level.max_gap, level.max_gap_95)),
+            "debiased squared error": squared,
+            "- approximate interval": interval,
+            "Brier score": f"{self.brier.score:.4f}",
+            **{f"- {part}": f"{getattr(self.brier, part):.4f}" for part in BRIER_PARTS},
+            "log loss": "infinite" if math.isinf(self.log_loss) else f"{self.log_loss:.4f}",
+            "AUC": "unknown" if math.isnan(self.roc_auc) else f"{self.roc_auc:.4f}",
+            "distinct values": f"{self.n_values:,}",
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain dicts, lists, strings and numbers, ready for JSON; what is not finite is None."""
+        squared = self.squared_ece
+        numbers = {
+            "ece": self.ece,
+            **_of_chance("ece", self.chance_level and self.chance_level[:2]),
+            **({} if self.ece_by_bin is None else {"ece_by_bin": self.ece_by_bin}),
+            **({} if self.ece_by_bin is None else _of_chance("ece_by_bin", self.chance_by_bin and self.chance_by_bin[:2])),
+            "max_gap": self.max_gap,
+            **_of_chance("max_gap", self.chance_level and self.chance_level[2:]),
+            "gap_90": self.gap_90,
+            "debiased_squared_ece": None if squared is None else squared.estimate,
+            "debiased_squared_ece_interval": None if squared is None else list(squared.interval),
+            "brier_score": self.brier.score,
+            **{f"brier_{part}": getattr(self.brier, part) for part in BRIER_PARTS},
+            "log_loss": self.log_loss if math.isfinite(self.log_loss) else None,
+            "roc_auc": self.roc_auc if math.isfinite(self.roc_auc) else None,
+        }
+        return {"name": self.name, "n_values": self.n_values, **numbers, "reliability": self.table.to_dict()}
+
+
+def _both(level: tuple[float, float] | None) -> str:
+    """The expectation and the 95 % point of an error, in words."""
+    return "unknown" if level is None else f"{level[0]:.4f} ({level[1]:.4f})"
+
+
+def _of_chance(name: str, level: tuple[float, float] | None) -> dict[str, float | None]:
+    """The two numbers as members of JSON."""
+    mean, point = (None, None) if level is None else level
+    return {f"{name}_by_chance": mean, f"{name}_by_chance_95": point}
+
+
+class ComparedBins(NamedTuple):
+    """The bins in which all predictors of an assessment are compared."""
+
+    groups: Groups  # of the calibrated probabilities
+    n_bins: int  # asked for, where values are too many to be bins
+    evidence: Int64s | None  # of a model of two resolutions: the evidence bin of each sample
+
+    @classmethod
+    def of(cls, calibrated: Float64s, samples: Samples, n_bins: int | None, evidence: Int64s | None = None) -> ComparedBins:
+        """Bins of the calibrated probabilities. O(n log n)."""
+        asked = N_BINS if n_bins is None else n_bins
+        return cls(group_samples(Samples(calibrated, samples.labels, samples.weights), "auto", asked), asked, evidence)
 
 
 @dataclass(frozen=True, eq=False)
 class CellResult:
-    """How good the model of one cell is; part of a `SetAssessment`.
+    """How good the model of one cell is; part of the `Assessment` of a set.
 
     Attributes
     ----------
@@ -111,7 +257,7 @@ class CellResult:
 
     @property
     def chance_level(self) -> ChanceLevel | None:
-        """What calibration error a calibrated predictor would show in the bins of this cell."""
+        """The calibration error that a calibrated predictor would show in the bins of this cell."""
         return None if self.after is None else self.after.chance_level
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,8 +266,7 @@ class CellResult:
         return {
             **{name: getattr(self, name) for name in names},
             "ece": None if self.after is None else self.after.ece(),
-            "ece_by_chance": None if self.chance_level is None else self.chance_level.ece,
-            "ece_by_chance_95": None if self.chance_level is None else self.chance_level.ece_95,
+            **_of_chance("ece", self.chance_level and self.chance_level[:2]),
             "ece_before": None if self.before is None else self.before.ece(),
             "brier_score": self.brier,
             "brier_score_before": self.brier_before,
@@ -130,36 +275,261 @@ class CellResult:
 
 
 @dataclass(frozen=True, eq=False)
-class SetAssessment(Findings):
-    """How good a set of models is on a test set; made by `assess_model`.
+class Assessment(Table):
+    """How good a model or a set is on a test set; made by `assess_model`, and of counts by `fastbin.engines.assess`.
+
+    ``str()`` is the short of it; as a data frame, there is a row for each predictor.
 
     Attributes
     ----------
-    models : ModelSet
+    model : BinnedModel or ModelSet
+    alpha : float
+        Of the certificate and of all intervals.
+    n_samples, n_positive : int
+        Test samples assessed, frequencies counted, and those with label 1.
+    is_weighted : bool
+        Whether the test samples have importance weights.
+    left_out : LeftOut
+        Rows whose score is missing or outside the model's range; no number here counts them.
+    after : Scorecard
+        Of the model.
+    before : Scorecard or None
+        Of the scores themselves; None where they are not probabilities, or not known, as only counts are.
+    others : tuple of Scorecard
+        Of the methods to compare with.
+    certificates : tuple of Certificate or SetCertificate
+        Conditional, marginal and for the ECE, of a set joint; none where a model supports none.
+    why_no_certificate : str or None
+    check : CertificateCheck, SetCheck or None
+        The test of the conditional certificate; None where there is none, or the weights do not allow it.
+    bin_counts : int64 (n_bins,) or None
+        Test samples in each bin of a step function; None of a set.
     n_unknown : int
         Samples of cells that the set does not know. They are scored by the pool, counted here, and nothing is promised of them.
     cells : tuple of CellResult
-        In the order of the models of the set, the pool last.
-    alpha, n_samples, n_positive, is_weighted, left_out, after, before, others, why_no_certificate
-        As in `Assessment`, of what the set serves.
-    certificates : tuple of SetCertificate
-        Joint: conditional, marginal and for the ECE; none where a model supports none.
-    check : SetCheck or None
-        The test of the conditional certificate; None where there is none, or the weights do not allow it.
+        In the order of the models of the set, the pool last; empty for a model.
+    is_counted : bool
+        Whether it was made of counts by bin, which do not tell what depends on the scores within a bin.
     """
 
-    is_set: ClassVar[Literal[True]] = True
-    models: ModelSet
-    n_unknown: int
-    cells: tuple[CellResult, ...]
+    model: Any
+    alpha: float
+    n_samples: int
+    n_positive: int
+    is_weighted: bool
+    left_out: LeftOut
+    after: Scorecard
+    before: Scorecard | None
+    others: tuple[Scorecard, ...]
+    certificates: tuple[Any, ...]
+    why_no_certificate: str | None
+    check: Any
+    bin_counts: Int64s | None = None
+    n_unknown: int = 0
+    cells: tuple[CellResult, ...] = ()
+    is_counted: bool = False
 
     @property
-    def fitted(self) -> ModelSet:
-        """The set."""
-        return self.models
+    def is_set(self) -> bool:
+        """Whether it is that of a set of models."""
+        return self.model.is_set
 
-    def _of_cells(self) -> dict[str, Any]:
-        return {"cells": [cell.to_dict() for cell in self.cells]}
+    @property
+    def event(self) -> str:
+        """The event that the values are the probability of; "" where it is not known."""
+        return str(self.model.event)
+
+    @cached_property
+    def cautions(self) -> tuple[str, ...]:
+        """Warnings to a reader before relying on the model, a sentence or two each; empty if all is well."""
+        return tuple(cautions_of(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain dicts, lists, strings and numbers, ready for JSON."""
+        names = ("event", "alpha", "n_samples", "n_positive", "is_weighted", *(["n_unknown"] if self.is_set else []))
+        return {
+            **{name: getattr(self, name) for name in names},
+            "left_out": self.left_out._asdict(),
+            "certificates": [{"sentence": str(promise), **promise.to_dict()} for promise in self.certificates],
+            "why_no_certificate": self.why_no_certificate,
+            "check": None if self.check is None else {"sentence": str(self.check), **self.check.to_dict()},
+            "scorecards": [scorecard.to_dict() for scorecard in self.scorecards],
+            **({"cells": [cell.to_dict() for cell in self.cells]} if self.is_set else {}),
+            "cautions": list(self.cautions),
+        }
+
+    @property
+    def scorecards(self) -> tuple[Scorecard, ...]:
+        """Before, after, and the others."""
+        return (*(() if self.before is None else (self.before,)), self.after, *self.others)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome of the test of the certificate; "no certificate" or "not tested" where there is nothing to say."""
+        if self.check is None:
+            return "not tested" if self.certificates else "no certificate"
+        return str(self.check.verdict)
+
+    @property
+    def in_short(self) -> tuple[str, ...]:
+        """The promise, its test, and the calibration error; a sentence or two each."""
+        promise = str(next(iter(self.certificates), "This model carries no finite-sample guarantee."))
+        by_bin = self.after.ece_by_bin is not None
+        errors = [(card.ece_by_bin if by_bin else card.ece) for card in (self.after, self.before) if card is not None]
+        what = "expected calibration error by evidence bin" if by_bin else "expected calibration error"
+        ece = f"On {self.n_samples:,} test samples the {what} is {errors[0]:.4f}"
+        if self.before is not None:
+            ece += f", and that of the scores themselves {errors[1]:.4f}"
+        level = self.after.chance_by_bin if by_bin else self.after.chance_level
+        ece += "" if level is None else f"; {by_chance(level.ece, level.ece_95)}"
+        ece += "."
+        return (promise, *(() if self.check is None else (str(self.check),)), ece, *([NOT_COUNTED] if self.is_counted else []))
+
+    def score_words(self) -> dict[str, list[str]]:
+        """The numbers to show, rounded: their names under the empty title, and a column for each predictor."""
+        names = list(self.scorecards[0].numbers())
+        return {"": names, **{card.name: [card.numbers().get(name, "") for name in names] for card in self.scorecards}}
+
+    def _columns(self) -> Columns:
+        entries = [scorecard.to_dict() for scorecard in self.scorecards]
+        names = [name for name in entries[0] if name != "reliability"]
+        return {name: [entry.get(name) for entry in entries] for name in names}
+
+    def __str__(self) -> str:
+        return printable("\n\n".join([*self.in_short, as_text(self.score_words(), n_text=1), *self.cautions]), keep="\n")
+
+    def _repr_html_(self) -> str:
+        badge = f"<p>{html.badge(self.verdict)}</p>"
+        cautions = html.bullets(map(html.escape, self.cautions)) if self.cautions else ""
+        return html.notebook(badge, *map(html.paragraph, self.in_short), as_html(self.score_words(), n_text=1), cautions)
+
+
+@shared_docs(check_samples.__doc__)
+def assess_model(
+    model: BinnedModel | Calibrator | ModelSet,
+    scores: Any,
+    labels: Any,
+    *,
+    cells: Any = None,
+    others: Mapping[str, Predictor] | None = None,
+    sample_weight: Any = None,
+    positive: Any = None,
+    alpha: float = 0.1,
+    level: float = 0.05,
+    n_bins: int | None = None,
+    keys: Any = None,
+    seed: int | None = 0,
+) -> Assessment:
+    """Assess a fitted model, or a set of models, on test samples that were not used in its fit.
+
+    Parameters
+    ----------
+    model : BinnedModel, fitted calibrator or ModelSet
+    scores : array-like of shape (n,)
+        Uncalibrated test scores. Rows with a missing score, or one outside the model's range, are left out and counted.
+    {labels}
+    cells : array-like of shape (n,), optional
+        Only for a set: the key of each row; see `fastbin.assess.check_certificate`.
+    others : mapping from name to a model, a set, a fitted calibrator, or predictions of shape (n,), optional
+        Methods to compare with, on the same rows.
+    sample_weight : array-like of shape (n,), optional
+        Integers are frequencies, floats importance weights; these allow no test of the certificate.
+    {positive}
+    alpha : float
+        Of the certificate and of all intervals, strictly between 0 and 1.
+    level : float
+        Of the test of the certificate, strictly between 0 and 1.
+    n_bins : int, optional
+        Into how many bins of equal mass the calibrated probabilities are divided where they are not few values with many
+        samples; 15 by default. All predictors are compared in the same bins.
+    keys, seed
+        For scores that tie with an edge, as in `BinnedModel.predict`.
+
+    Returns
+    -------
+    Assessment
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Naming the argument, the first bad position, its value and the remedy; also where no row is left.
+
+    Examples
+    --------
+    >>> import fastbin as fb, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(4000)
+    >>> labels = rng.random(4000) < scores**2
+    >>> model = fb.UniformMassBinning(n_bins=5).fit(scores[:2000], labels[:2000]).model_
+    >>> assessment = assess_model(model, scores[2000:], labels[2000:])
+    >>> assessment.after.ece < assessment.before.ece, assessment.check.verdict
+    (True, 'not contradicted')
+    """
+    fitted, alpha = as_model_or_set(model), check_alpha(alpha)
+    check_cells_given(fitted, cells)
+    test = _TestSet.of(fitted, scores, labels, cells, sample_weight, positive, keys, seed)
+    samples, served, bins = test.samples, test.predictions_of(fitted, "calibrated"), None
+    if not fitted.is_set and fitted.kind == "step":
+        bins = fitted.assign(samples.predictions, keys=test.keys, seed=test.seed).astype(np.int64)
+    compared = ComparedBins.of(served, samples, n_bins, bins if not fitted.is_set and fitted.has_steps else None)
+    scored = partial(Scorecard.of, samples=samples, alpha=alpha, bins=compared)
+    are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
+    try:
+        certificates, why = (
+            tuple(fitted.certificate(alpha=alpha, kind=each) for each in ("conditional", "marginal", "ece")),
+            None,
+        )
+    except GuaranteeError as error:
+        certificates, why = (), str(error)
+    check, known = None, np.ones(len(samples.labels), np.bool_) if test.numbers is None else test.numbers >= 0
+    if certificates and not samples.is_weighted and known.any():
+        check = assess.check_certificate(
+            fitted, samples.predictions, samples.labels, cells=test.cells, certificate=certificates[0], alpha=level,
+            sample_weight=samples.weights, keys=test.keys, seed=test.seed,
+        )  # fmt: skip
+    return Assessment(
+        model=fitted,
+        alpha=alpha,
+        n_samples=samples.n_samples,
+        n_positive=_n_positive(samples),
+        is_weighted=samples.is_weighted,
+        left_out=test.left_out,
+        after=scored("calibrated", served, own=True),
+        before=scored("score itself", samples.predictions) if are_probabilities else None,
+        others=tuple(scored(name, test.predictions_of(other, name)) for name, other in (others or {}).items()),
+        certificates=certificates,
+        why_no_certificate=why,
+        check=check,
+        bin_counts=None if bins is None else np.bincount(bins, samples.frequencies, fitted.n_bins).astype(np.int64),
+        n_unknown=samples.take(~known).n_samples,
+        cells=tuple(_cell_results(fitted, test, served, n_bins, check, alpha, are_probabilities)) if fitted.is_set else (),
+    )
+
+
+def _cell_results(
+    models: ModelSet, test: _TestSet, served: Float64s, n_bins: int | None, check: Any, alpha: float, before: bool
+) -> Iterator[CellResult]:  # fmt: skip
+    """The results of each model in the order of the set; `before` if scores are probabilities."""
+    numbers = np.asarray(test.numbers)
+    rows_of = {int(numbers[rows[0]]): rows for rows in rows_of_each(numbers)}
+    for number, (cell, own) in enumerate(models.numbered):
+        rows = rows_of.get(number, np.empty(0, np.int64))
+        seen = test.samples.take(rows)
+        tables: dict[str, Any] = dict.fromkeys(("after", "before", "brier", "brier_before"))
+        if seen.n_samples:
+            calibrated, bins = Samples(served[rows], seen.labels, seen.weights), ComparedBins.of(served[rows], seen, n_bins)
+            for name, samples, groups in (("", calibrated, bins.groups), ("_before", seen, bins.groups.shared()))[: 1 + before]:
+                tables[name[1:] or "after"] = table_of(samples, groups, bins.n_bins, alpha=alpha)
+                tables[f"brier{name}"] = assess.brier_score(samples.predictions, seen.labels, sample_weight=seen.weights)
+        yield CellResult(
+            cell=cell, n_bins=own.n_bins, n_fitted=own.n_samples, n_samples=seen.n_samples, n_positive=_n_positive(seen),
+            verdict=None if check is None else verdict_of(check[cell]), **tables,
+        )  # fmt: skip
+
+
+def _n_positive(samples: Samples) -> int:
+    """Samples with label 1, repetitions included."""
+    return int(np.bincount(samples.labels, samples.frequencies, 2)[1])
 
 
 class _TestSet(NamedTuple):
@@ -169,7 +539,7 @@ class _TestSet(NamedTuple):
     cells: Array | None  # of a set alone, like the next
     numbers: Array | None  # of the models, -1 for unknown cells
     keys: Array | None
-    seed: int | None  # where there are no keys
+    seed: int | None  # without keys
     kept: Bools  # of the rows given
     left_out: LeftOut
 
@@ -193,7 +563,12 @@ class _TestSet(NamedTuple):
         # Models that clip move scores outside their range themselves. Unknown cells have number -1: the pool is the last model.
         limits = [None if own.out_of_range == "clip" else own.score_range for _, own in fitted.numbered]
         ends = np.array([each or (-np.inf, np.inf) for each in limits])
-        kept, left_out = rows_kept(column, *(ends[0] if numbers is None else ends[numbers].T))
+        low, high = ends[0] if numbers is None else ends[numbers].T
+        missing, kept = np.isnan(column), (column >= low) & (column <= high) & np.isfinite(column)
+        left_out = LeftOut(int(missing.sum()), int((~kept & ~missing).sum()))
+        if not kept.any():
+            reasons = f"{left_out.missing} scores are missing, {left_out.outside} outside the range"
+            raise InputError(f"no row is left to assess: {reasons}")
         return cls(
             samples=Samples(column[kept], ones[kept], None if weights is None else weights[kept]),
             cells=np.asarray(cells, dtype=object)[kept] if fitted.is_set else None,
@@ -204,158 +579,118 @@ class _TestSet(NamedTuple):
             left_out=left_out,
         )
 
-    def bins_of(self, fitted: BinnedModel | ModelSet) -> Int64s | None:
-        """The bin of each sample; None for a model without bins, and for a set."""
-        if fitted.is_set or fitted.kind != "step":
-            return None
-        return fitted.assign(self.samples.predictions, keys=self.keys, seed=self.seed).astype(np.int64)
-
     def predictions_of(self, other: Predictor, name: str) -> Float64s:
         """The predictions of a method for the rows that were kept: of a model or a set, or as given for all rows."""
-        if not isinstance(other, (BinnedModel, Estimator, ModelSet)):
-            return predictions_given(other, self.kept, name)
-        fitted = as_model_or_set(other, f"others[{name!r}]")
-        if not fitted.is_set:
-            return fitted.predict(self.samples.predictions, keys=self.keys, seed=self.seed)
-        check_cells_given(fitted, self.cells)
-        return fitted.predict(self.samples.predictions, self.cells, keys=self.keys, seed=self.seed)
+        if isinstance(other, (Parts, Estimator)):
+            fitted = as_model_or_set(other, f"others[{name!r}]")
+            if fitted.is_set:
+                check_cells_given(fitted, self.cells)
+            columns = (self.samples.predictions, self.cells)[: 1 + fitted.is_set]
+            return fitted.predict(*columns, keys=self.keys, seed=self.seed)
+        array = np.asarray(other, dtype=np.float64)
+        if array.shape != self.kept.shape:
+            problem = f"has shape {array.shape}; it must hold one prediction for each of {len(self.kept)} rows"
+            raise InputError(f"others[{name!r}] {problem}")
+        return array[self.kept]
 
 
-@overload
-def assess_model(model: ModelSet, scores: Any, labels: Any, *, cells: Any, **options: Any) -> SetAssessment: ...
+# ------------------------------------------------------------------------------------------------- cautions
+
+FEW = 30  # samples; with fewer, the 90 % interval of a rate of one half is wider than 0.3
+SURPRISING = 0.001  # p-value; below it two data sets are said to differ
 
 
-@overload
-def assess_model(model: BinnedModel | Calibrator, scores: Any, labels: Any, **options: Any) -> Assessment: ...
-
-
-@shared_docs(check_samples.__doc__)  # type: ignore[misc]  # the options are those below, stated once
-def assess_model(
-    model: BinnedModel | Calibrator | ModelSet,
-    scores: Any,
-    labels: Any,
-    *,
-    cells: Any = None,
-    others: Mapping[str, Predictor] | None = None,
-    sample_weight: Any = None,
-    positive: Any = None,
-    alpha: float = 0.1,
-    level: float = 0.05,
-    n_bins: int | None = None,
-    keys: Any = None,
-    seed: int | None = 0,
-) -> Assessment | SetAssessment:
-    """Assess a fitted model, or a set of models, on test samples that were not used in its fit.
-
-    Parameters
-    ----------
-    model : BinnedModel, fitted calibrator or ModelSet
-    scores : array-like of shape (n,)
-        Uncalibrated test scores. Rows with a missing score, or one outside the model's range, are left out and counted.
-    {labels}
-    cells : array-like of shape (n,), optional
-        Of a set, and of a set alone: the key of each row; see `fastbin.assess.check_certificate`.
-    others : mapping from name to a model, a set, a fitted calibrator, or predictions of shape (n,), optional
-        Methods to compare with, on the same rows.
-    sample_weight : array-like of shape (n,), optional
-        Integers are frequencies, floats importance weights; these allow no test of the certificate.
-    {positive}
-    alpha : float
-        Of the certificate and of all intervals, strictly between 0 and 1.
-    level : float
-        Of the test of the certificate, strictly between 0 and 1.
-    n_bins : int, optional
-        Into how many bins of equal mass the calibrated probabilities are divided where they are not few values with many
-        samples; 15 by default. All predictors are compared in the same bins.
-    keys, seed
-        For scores that tie with an edge, as in `BinnedModel.predict`.
-
-    Returns
-    -------
-    Assessment
-        Of a set a `SetAssessment`.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        Naming the argument, the first bad position, its value and the remedy; also where no row is left.
-
-    Examples
-    --------
-    >>> import fastbin as fb, numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> scores = rng.random(4000)
-    >>> labels = rng.random(4000) < scores**2
-    >>> model = fb.UniformMassBinning(n_bins=5).fit(scores[:2000], labels[:2000]).model_
-    >>> assessment = assess_model(model, scores[2000:], labels[2000:])
-    >>> assessment.after.ece < assessment.before.ece, assessment.check.verdict
-    (True, 'not contradicted')
-    """
-    fitted, alpha = as_model_or_set(model), check_alpha(alpha)
-    check_cells_given(fitted, cells)
-    test = _TestSet.of(fitted, scores, labels, cells, sample_weight, positive, keys, seed)
-    samples, bins, served = test.samples, test.bins_of(fitted), test.predictions_of(fitted, "calibrated")
-    compared = ComparedBins.of(served, samples, n_bins, bins if not fitted.is_set and fitted.has_steps else None)
-    scored = partial(Scorecard.of, samples=samples, alpha=alpha, bins=compared)
-    are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
-    certificates, why = _certificates(fitted, alpha)
-    check, known = None, np.ones(len(samples.labels), np.bool_) if test.numbers is None else test.numbers >= 0
-    if certificates and not samples.is_weighted and known.any():
-        check = assess.check_certificate(
-            fitted, samples.predictions, samples.labels, cells=test.cells, certificate=certificates[0], alpha=level,
-            sample_weight=samples.weights, keys=test.keys, seed=test.seed,
-        )  # fmt: skip
-    shared: dict[str, Any] = {
-        "alpha": alpha,
-        "n_samples": samples.n_samples,
-        "n_positive": n_positive(samples),
-        "is_weighted": samples.is_weighted,
-        "left_out": test.left_out,
-        "after": scored("calibrated", served, own=True),
-        "before": scored("score itself", samples.predictions) if are_probabilities else None,
-        "others": tuple(scored(name, test.predictions_of(other, name)) for name, other in (others or {}).items()),
-        "certificates": certificates,
-        "why_no_certificate": why,
-        "check": check,
-    }
-    if not fitted.is_set:
-        counts = None if bins is None else np.bincount(bins, samples.frequencies, fitted.n_bins).astype(np.int64)
-        return Assessment(model=fitted, bin_counts=counts, **shared)
-    cells = tuple(_cell_results(fitted, test, served, n_bins, check, alpha=alpha, before=are_probabilities))
-    return SetAssessment(models=fitted, n_unknown=samples.take(~known).n_samples, cells=cells, **shared)
-
-
-def _certificates(fitted: BinnedModel | ModelSet, alpha: float) -> tuple[tuple[Any, ...], str | None]:
-    try:
-        return tuple(fitted.certificate(alpha=alpha, kind=kind) for kind in ("conditional", "marginal", "ece")), None
-    except GuaranteeError as error:
-        return (), str(error)
-
-
-def _cell_results(
-    models: ModelSet, test: _TestSet, served: Float64s, n_bins: int | None, check: Any, *, alpha: float, before: bool
-) -> Iterator[CellResult]:  # fmt: skip
-    """What the test samples of each model show, in the order of the set; `before` if scores are probabilities."""
-    samples, numbers = test.samples, np.asarray(test.numbers)
-    rows_of = {int(numbers[rows[0]]): rows for rows in rows_of_each(numbers)}
-    nothing = np.empty(0, np.int64)
-    for number, (cell, own) in enumerate(models.numbered):
-        rows = rows_of.get(number, nothing)
-        seen = samples.take(rows)
-        predictions, has_rows = served[rows], seen.n_samples > 0
-        options: dict[str, Any] = {"sample_weight": seen.weights}
-        has_before = has_rows and before
-        bins = ComparedBins.of(predictions, seen, n_bins) if has_rows else None
-        calibrated = Samples(predictions, seen.labels, seen.weights)
-        yield CellResult(
-            cell=cell,
-            n_bins=own.n_bins,
-            n_fitted=own.n_samples,
-            n_samples=seen.n_samples,
-            n_positive=n_positive(seen),
-            after=None if bins is None else table_of(calibrated, bins.groups, bins.n_bins, alpha=alpha),
-            before=table_of(seen, bins.groups.shared(), bins.n_bins, alpha=alpha) if bins is not None and before else None,
-            brier=assess.brier_score(predictions, seen.labels, **options) if has_rows else None,
-            brier_before=assess.brier_score(seen.predictions, seen.labels, **options) if has_before else None,
-            verdict=None if check is None else verdict_of(check[cell]),
+def cautions_of(found: Assessment) -> Iterator[str]:
+    """Warnings to a reader before relying on the model, a sentence or two each; none if all is well."""
+    if found.check is not None and found.check.verdict == CONTRADICTED:
+        yield f"The certificate is contradicted by the test set. {found.check}"
+    if found.why_no_certificate is not None:
+        yield f"There is no certificate: {found.why_no_certificate}."
+    if found.left_out.total:
+        reasons = ((found.left_out.missing, "missing"), (found.left_out.outside, "outside the range of the model"))
+        parts = [f"{count:,} {'score is' if count == 1 else 'scores are'} {reason}" for count, reason in reasons if count]
+        rows = f"{found.left_out.total:,} test {'row is' if found.left_out.total == 1 else 'rows are'}"
+        yield f"{rows} left out of every number here: {' and '.join(parts)}. The model refuses to score them."
+    if found.is_set:
+        yield from _about_the_cells(found)
+    else:
+        yield from caveats(found.model)
+        if found.bin_counts is not None:
+            yield from _about_the_bins(found.model, found.bin_counts)
+        if not found.is_weighted:
+            yield from _about_the_populations(found)
+    if math.isinf(found.after.log_loss):
+        yield "The log loss is infinite: a bin of value 0 or 1 was wrong about a test sample. The Brier score is finite."
+    if found.before is not None and found.after.brier.score > found.before.brier.score:
+        yield (
+            f"On this test set the scores themselves have the smaller Brier score ({found.before.brier.score:.4f} against "
+            f"{found.after.brier.score:.4f}): what the bins blur outweighs what they correct."
         )
+
+
+def _about_the_cells(found: Assessment) -> Iterator[str]:
+    if found.n_unknown:
+        yield (
+            f"{found.n_unknown:,} test samples are of cells that the set does not know. They got the value of the pool, "
+            "and nothing is promised about them."
+        )
+    pooled = found.model.pooled_keys
+    if pooled:
+        share = f"{len(pooled):,} of {len(found.model):,} cells"
+        yield f"{share} without a model of their own: the pool's promise is about all such cells together, not each."
+    seldom = ("No test sample is", 0, 0, "nothing"), (f"Fewer than {FEW} test samples are", 1, FEW - 1, "little")
+    for start, least, most, says in seldom:
+        cells = [cell.cell for cell in found.cells if least <= cell.n_samples <= most]
+        if cells:
+            yield f"{start} of {name_cells(cells)}: the test says {says} about {'it' if len(cells) == 1 else 'them'}."
+
+
+def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
+    def bins_where(condition: Bools) -> str:
+        return name_bins(np.flatnonzero(condition).tolist()).capitalize() if condition.any() else ""
+
+    if model.counts is not None:
+        if empty := bins_where(model.counts == 0):
+            yield f"{empty} held no calibration sample: the value there is no estimate."
+        if few := bins_where((model.counts > 0) & (model.counts < FEW)):
+            yield f"{few} held fewer than {FEW} calibration samples: the value there is hardly known."
+    if few := bins_where(bin_counts < FEW):
+        verb, them = ("holds", "it") if np.count_nonzero(bin_counts < FEW) == 1 else ("hold", "them")
+        yield f"{few} {verb} fewer than {FEW} test samples: the test says little about {them}."
+    if falls := model.falls.tolist():
+        places, times = name_bins(falls), "once" if len(falls) == 1 else f"{len(falls)} times"
+        if model.has_steps:
+            places = places.replace("bin", "step")
+        yield (
+            f"The probability falls from one {'step' if model.has_steps else 'bin'} to the next {times} (after {places}) "
+            "although the score rises: the order of samples there is changed. Fitted with monotone=True, values do not fall."
+        )
+
+
+def _about_the_populations(found: Assessment) -> Iterator[str]:
+    """Whether the test set can be a sample of the population that the model was fitted to."""
+    model = found.model
+    positives, sizes = np.array([model.n_positive, found.n_positive]), np.array([model.n_samples, found.n_samples])
+    if model.n_samples and _p_homogeneous(np.stack([positives, sizes - positives], axis=1)) < SURPRISING:
+        then, now = 100.0 * positives / sizes
+        yield (
+            f"Label 1 was {then:.3g} % of the calibration samples and is {now:.3g} % of the test samples, more than chance "
+            "explains: the populations differ."
+        )
+    # Keys divide tied scores, in shares that can differ from those of the fit.
+    if found.bin_counts is None or model.counts is None or model.n_tied:
+        return
+    if _p_homogeneous(np.stack([model.counts, found.bin_counts])) < SURPRISING:
+        yield (
+            "The test scores are spread over the bins otherwise than the calibration scores were, more than chance explains: "
+            "the populations differ, and the certificate is about that of the calibration."
+        )
+
+
+def _p_homogeneous(table: Int64s) -> float:
+    """Pearson's chi-square test that the rows of a table of counts have one distribution."""
+    table = table[:, table.sum(axis=0) > 0]
+    if table.shape[1] < 2 or (table.sum(axis=1) == 0).any():
+        return 1.0
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / table.sum()
+    return float(special_functions().chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))

@@ -10,8 +10,15 @@ from __future__ import annotations
 from fastbin.shift.covariate import ImportanceWeightedBinning
 from fastbin.shift.importance import ULSIF, ImportanceEstimator
 from fastbin.shift.label import LabelShift
-from fastbin.shift.rates import RateEstimate, rate_from_labels, source_rate_of
-from fastbin.shift.unlabelled import confusion_weights, maximum_likelihood_rate, rate_by_confusion, rate_by_likelihood
+from fastbin.shift.rates import (
+    RateEstimate,
+    confusion_weights,
+    maximum_likelihood_rate,
+    rate_by_confusion,
+    rate_by_likelihood,
+    rate_from_labels,
+    source_rate_of,
+)
 from fastbin.shift.weighted import effective_sample_sizes, weighted_interval
 
 __all__ = [

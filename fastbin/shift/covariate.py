@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Float64s
+from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import (
     MOST_BINS,
     as_key_array,
     check_choice,
     check_count,
+    check_edges,
     check_features,
     check_labels,
     check_same_length,
@@ -27,34 +28,41 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.frames import check_same_index, like
-from fastbin._fit.calibrator import Calibrator
-from fastbin._fit.edges import on_fewer_bins, ties_cost_bins
+from fastbin._fit.calibrator import Calibrator, as_model
+from fastbin._fit.edges import (
+    bins_between,
+    bins_of_rows,
+    find_boundaries,
+    first_part,
+    on_fewer_bins,
+    require_samples,
+    split_samples,
+    ties_cost_bins,
+    whole_bins,
+)
 from fastbin._fit.rows import Rows
+from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW, Partition
 from fastbin.guarantees import Certificate
 from fastbin.guarantees.certificate import about_ties, certificate_from_intervals, draws_from
 from fastbin.model import BinnedModel
-from fastbin.shift.estimates import (
-    ESTIMATORS,
-    Unlabelled,
-    WeightedRows,
-    check_relative_mass,
-    check_weights,
-    estimate,
-    limit_to_unit,
-    relative_mass_of,
-    weigh_bins,
-)
 from fastbin.shift.importance import ULSIF, ImportanceEstimator, Progress
-from fastbin.shift.row_bins import RowBins, given_bins, uniform_mass_bins
 from fastbin.shift.weighted import (
+    ESTIMATORS,
     METHODS,
     UNION_METHODS,
+    WeightedRows,
     WeightLimits,
     check_limits,
+    check_relative_mass,
+    check_weights,
     effective_sample_sizes,
+    estimate,
     interval_of_rows,
     level_per_bin,
+    limit_to_unit,
+    relative_mass_of,
     require_weight_guarantee,
+    weigh_bins,
     weighted_interval,
 )
 
@@ -83,7 +91,7 @@ class ImportanceWeightedBinning(Calibrator):
     ties : {"whole", "random"}
         Where there is no `partition`. "whole": edges lie between whole groups of equal scores, so that a score has one
         probability and needs no key, as in `fastbin.UniformMassBinning`; all samples of a bin are averaged where such a group
-        lies at an edge, and for "umd" there are no intervals then. "random": equal scores are divided by keys, at the fit and
+        lies at an edge, and "umd" has no intervals then. "random": equal scores are divided by keys, at the fit and
         at prediction.
     estimator : {"self-normalised", "known-mass", "counted-mass"}
         "self-normalised": sum w Y / sum w, equation (22), the one to use. "known-mass": the mean of m w Y, equation (40), which
@@ -197,8 +205,8 @@ class ImportanceWeightedBinning(Calibrator):
         self._rows = WeightedRows(weights[counted], label_array[counted], bins[counted])
         tally = weigh_bins(self._rows, partition)
         given = None if relative_mass is None else check_relative_mass(relative_mass, partition.n_bins)
-        unlabelled = Unlabelled(source_scores, target_scores, seed)
-        self.relative_mass_ = relative_mass_of(estimator, partition, tally, given, unlabelled)
+        unlabelled = {"source_scores": source_scores, "target_scores": target_scores}
+        self.relative_mass_ = relative_mass_of(estimator, partition, tally, given, unlabelled, seed)
         self.estimates_ = estimate(estimator, tally, self.relative_mass_)
         self._given_mass = given
         note = {"shift": "covariate", "estimator": estimator, "weights": "estimated" if estimated else "known"}
@@ -351,7 +359,7 @@ class ImportanceWeightedBinning(Calibrator):
         weight_bound: Any = None,
         weight_error: float | None = None,
     ) -> Certificate:
-        """What is guaranteed about the values at the target: the largest distance to an end of `interval`.
+        """The guarantee about the values at the target: the largest distance to an end of `interval`.
 
         Parameters
         ----------
@@ -384,3 +392,55 @@ class ImportanceWeightedBinning(Calibrator):
 THEOREM = (
     "bounds for w (Y - theta) in each bin; pairs (w, Y) are independent draws given the edges: Gupta & Ramdas 2021, Lemma 2"
 )
+
+
+# ------------------------------------------------------------------------------------------------- bins of rows
+
+
+# The origin of bins in their model, as of other fits. The fingerprint is left out: it would not tell the weights.
+ORIGIN = ("ties", "n_tied", "tie_counts", "edges_share")
+
+
+class RowBins(NamedTuple):
+    """A partition, the bin that counts each row (-1 for none), and what the model says of their origin."""
+
+    partition: Partition
+    bins: Int64s
+    origin: dict[str, Any]
+
+
+def uniform_mass_bins(rows: Rows, n_bins: int, seed: int, share: float | None, ties: str) -> RowBins:
+    """Bins of equal mass of the rows ("umd"), or of a random share of them, of which the others are counted ("ums")."""
+    scheme = "umd" if share is None else "ums"
+    if share is None:
+        require_samples(len(rows), n_bins, scheme)
+        groups = find_boundaries(rows, n_bins, scheme)
+        if ties == "whole":
+            found = whole_bins(groups, scheme, seed, rows.score_range, [rows])
+        else:
+            found = bins_between(groups, ties, scheme, seed, rows.score_range)
+        if found.tie_counts is None:
+            bins = bins_of_rows(rows, found.partition, groups, scheme, found.ties, seed)
+        else:  # all rows of a bin are averaged, none left out
+            bins = found.partition.assign(rows.scores)
+    else:
+        split = split_samples(rows, seed, first_part(share, len(rows), n_bins))
+        found, counted = split.fit_bins(n_bins, ties), split.take(1)
+        bins = np.full(len(rows), -1)
+        bins[split.position[split.part == 1]] = found.partition.assign(counted.scores, keys=counted.keys)
+    origin = {name: part for name, part in found.origin().items() if name in ORIGIN}
+    return RowBins(found.partition, bins, {**origin, "scheme": scheme, "n_bins_asked": n_bins})
+
+
+def given_bins(rows: Rows, given: Any, seed: int) -> RowBins:
+    """The bins of a model, or those between given edges."""
+    if isinstance(given, (BinnedModel, Calibrator)):
+        model = as_model(given, "partition")
+        if model.kind != "step":
+            raise InputError(f"is a {model.kind!r} model, which has no bins", argument="partition")
+        partition, ties = Partition.of(model), model.ties if model.needs_key else "none"
+    else:
+        partition, ties = Partition(check_edges(given, None, "partition")), "none"
+    bins = partition.assign(rows.scores, keys=rows.keys, seed=None if rows.keys is not None else seed)
+    by_key = partition.edges[(partition.edge_keys != KEY_ABOVE) & (partition.edge_keys != np.uint64(KEY_BELOW))]
+    return RowBins(partition, bins, {"scheme": "explicit", "ties": ties, "n_tied": int(np.isin(rows.scores, by_key).sum())})

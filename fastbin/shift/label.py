@@ -16,10 +16,18 @@ from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin._fit.calibrator import Calibrator, as_model
 from fastbin._fit.tally import check_counts
 from fastbin._model.provenance import with_estimator
+from fastbin.guarantees.evidence import is_moved
 from fastbin.guarantees.intervals import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
-from fastbin.shift.rates import RateEstimate, check_rate, rate_from_counts, rate_from_labels, source_rate_of
-from fastbin.shift.unlabelled import rate_by_confusion, rate_by_likelihood
+from fastbin.shift.rates import (
+    RateEstimate,
+    check_rate,
+    rate_by_confusion,
+    rate_by_likelihood,
+    rate_from_counts,
+    rate_from_labels,
+    source_rate_of,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -62,7 +70,7 @@ class LabelShift(Calibrator):
     ----------
     model_ : BinnedModel
         The source's partition and tally, with the values moved, `odds_ratio` = w1 / w0, and `rates`: how both rates are known,
-        so that its intervals, and those of its file, count their error in. Of two resolutions every step is moved; intervals
+        so that its intervals, and those of its file, count their error in. With two resolutions every step is moved; intervals
         are those of the evidence bins, and a certificate allows for any mix of steps inside a bin, as that at the target is not
         known.
     source_model_ : BinnedModel
@@ -272,7 +280,7 @@ def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
     if model.kind != "step":
         remedy = "label shift moves the values of a step function: fit a binning"
         raise InputError(f"is a {model.kind!r} model", remedy, argument="source")
-    if model.rates is not None or model.odds_ratio != 1.0:
+    if is_moved(model):
         raise InputError(f"source was moved already (odds ratio {model.odds_ratio:g})", "move the source model instead")
     return model
 

@@ -2,42 +2,69 @@
 
 from __future__ import annotations
 
+import secrets
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fastbin._base.array_types import Array, Float64s
-from fastbin._base.checks import check_choice
-from fastbin._base.classes import divided_by_sums
-from fastbin._base.errors import FastbinWarning, GuaranteeError
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.cells import Key, divided_by_sums
+from fastbin._base.checks import MOST_EVENT_BYTES, check_choice, check_event, event_of
+from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
 from fastbin.multi import ClassWiseBinning
 from fastbin.multi.classes import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
-from fastbin.sklearn.classes import Side, classes_of, columns_of, keys_of
-from fastbin.sklearn.configuration import (
-    WEIGHT_KINDS,
-    check_ensemble,
-    check_parts,
-    estimator_of,
-    names_the_calibrator,
-    reason_to_void,
-    seed_of,
+from fastbin.sklearn.training import (
+    Subset,
+    Training,
+    TrainingRows,
+    check_cv_argument,
+    check_holdout,
+    draw_held_out,
+    fill_up,
+    floors_of,
+    scores_of,
 )
-from fastbin.sklearn.scores import fill_up, floors_of, scores_of
-from fastbin.sklearn.splits import Subset, check_cv_argument, check_holdout, draw_held_out
-from fastbin.sklearn.training import Training, TrainingRows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from fastbin.guarantees import Certificate, SetCertificate
+
+P = ParamSpec("P")
+WEIGHT_KINDS = ("importance", "frequency")
+
+# What other libraries call the calibrator, and how it is said here.
+METHODS = {
+    "isotonic": "fastbin.IsotonicCalibration(interpolate=True)",
+    "sigmoid": "fastbin.PlattScaling()",
+    "temperature": "fastbin.TemperatureScaling()",
+}
+
+
+def names_the_calibrator(init: Callable[P, None]) -> Callable[P, None]:
+    """An ``__init__`` that says in words what `CalibratedClassifierCV` calls ``method``."""
+
+    @wraps(init)
+    def ask(*arguments: P.args, **options: P.kwargs) -> None:
+        if "method" in options:
+            said = METHODS.get(str(options["method"]), "fastbin.PlattScaling()")
+            remedy = f"a calibrator is an object here: pass calibrator={said}, or leave it out"
+            raise InputTypeError(None, remedy, argument="method", value=options["method"])
+        init(*arguments, **options)
+
+    return ask
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,7 +82,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         at `y`: certificates need that, so they are not stratified.
     cv : int, splitter or iterable, optional
         In place of it, all rows both train and calibrate: the calibrator sees out-of-fold scores, and the estimator is fitted
-        again to all rows. There is no certificate then.
+        again to all rows. Nothing is certified then.
     ensemble : False
         Kept for users of ``CalibratedClassifierCV``: an average of several models has no certificate, and ``True`` is refused.
     multiclass : {"top-label", "one-vs-rest"}
@@ -77,8 +104,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         The trained one.
     classes_ : array of shape (n_classes,)
     model_ : BinnedModel or ModelSet
-        What was calibrated: of two classes, the probability of `positive_`, its `event`; of more, a set whose keys are the
-        classes (or their numbers, where classes are neither integers nor texts). It is saved and served without scikit-learn.
+        For two classes, the probability of `positive_`, its `event`; for more, a set whose keys are the classes (or their
+        numbers, where classes are neither integers nor texts). It is saved and served without scikit-learn.
     calibrator_ : fitted calibrator, `TopLabelBinning` or `ClassWiseBinning`
     positive_ : object
         Of two classes, the one that `model_` gives the probability of; ``None`` of more.
@@ -91,7 +118,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Notes
     -----
-    Of two classes, `predict_proba` is what is certified. Of more, it has rows that sum to 1 around it: with "top-label", the
+    For two classes, `predict_proba` is certified. For more, its rows sum to 1 around what is certified: with "top-label", the
     top class of the estimator has its calibrated probability q, and the others share the rest in proportion to their scores,
     after each has got its share of the n calibration rows, divided by n: so no class has probability 0, unless q is 0 or 1;
     with "one-vs-rest", the calibrated probabilities are divided by their sum, and certified are those before (`predict_top`,
@@ -209,7 +236,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return self
 
     def _split(self, whole: Subset, draws: np.random.RandomState) -> tuple[Subset, Subset] | None:
-        """What trains and what calibrates; ``None`` where both are all rows."""
+        """The part that trains and the part that calibrates; ``None`` where both are all rows."""
         if self.cv is not None:
             return None
         return draw_held_out(whole, check_holdout(self.holdout), draws, frequencies=self.sample_weight_kind == "frequency")
@@ -286,13 +313,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             As the model gives them, before anything is divided by a sum.
         """
         scores = self._scores(X)
-        if scores.ndim == 1:
-            values = self._columns(self.calibrator_.predict(scores))
-        elif self.multiclass == "one-vs-rest":
-            values = self.calibrator_.predict(scores)
-        else:
+        if scores.ndim == 2 and self.multiclass == "top-label":
             columns, tops = top_of(scores)
             return self.classes_[columns], self.model_.predict(tops, self._names[columns])
+        values = self.calibrator_.predict(scores)
+        values = self._columns(values) if scores.ndim == 1 else values
         return self.classes_[values.argmax(axis=1)], values.max(axis=1)
 
     def predict_interval(self, X: Any, alpha: float = 0.1) -> Float64s:
@@ -324,7 +349,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None
     ) -> Certificate | SetCertificate:
-        """What is guaranteed about the calibrated probabilities.
+        """The guarantee about the calibrated probabilities.
 
         Parameters
         ----------
@@ -359,13 +384,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return scores_of(self.estimator_, X, len(self.classes_), self._column)
 
     def _columns(self, probabilities: Float64s) -> Float64s:
-        """Of two classes, the columns from the probability of the positive one."""
+        """The columns of two classes, from the probability of the positive one."""
         columns = [1.0 - probabilities, probabilities]
         return np.column_stack(columns if self._column else columns[::-1])
 
     @property
     def _names(self) -> Array:
-        """What the model calls the classes."""
+        """The classes as the model calls them."""
         return np.array(keys_of(self.classes_))
 
     def _require_promise(self) -> None:
@@ -385,9 +410,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         to_split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        return router.add(estimator=estimator_of(self.estimator), method_mapping=to_fit).add(
-            splitter=self.cv, method_mapping=to_split
-        )
+        router.add(estimator=estimator_of(self.estimator), method_mapping=to_fit)
+        return router.add(splitter=self.cv, method_mapping=to_split)
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(estimator_of(self.estimator))
@@ -397,3 +421,128 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         tags.no_validation, tags.non_deterministic = inner.no_validation, inner.non_deterministic
         return tags
+
+
+# ------------------------------------------------------------------------------------------------- configuration
+
+
+def estimator_of(estimator: Any) -> Any:
+    """The classifier to train, or the frozen one; by default a logistic regression, which takes weights."""
+    if estimator is None:
+        estimator = LogisticRegression()
+        if get_config()["enable_metadata_routing"]:
+            estimator.set_fit_request(sample_weight=True)
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        kind = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"of type {type(estimator).__name__}"
+        raise InputTypeError(f"is {kind}", "pass a classifier, such as LogisticRegression()", argument="estimator")
+    return estimator
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed of a fit: the one that is given, or one that a RandomState, or nobody, draws."""
+    if random_state is None:
+        return secrets.randbits(31)
+    if isinstance(random_state, Integral):
+        check_random_state(random_state)  # refuses other integers
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def check_ensemble(ensemble: Any) -> None:
+    """Refuse what `CalibratedClassifierCV` does by default."""
+    if ensemble not in (False,):
+        raise InputError(
+            None,
+            "an average of several calibrated classifiers has no model to save and no certificate: leave it out, and give cv "
+            "where all rows shall train and calibrate",
+            argument="ensemble",
+            value=ensemble,
+        )
+
+
+def check_parts(estimator: Any, holdout: Any, cv: Any) -> None:
+    """Refuse more than one answer to the question which rows train and which calibrate."""
+    if holdout is not None and cv is not None:
+        remedy = "give one of the two: with holdout there is a certificate, with cv all rows train and calibrate"
+        raise InputError(f"is {holdout!r} and cv is {cv!r}", remedy, argument="holdout", value=holdout)
+    if isinstance(estimator, FrozenEstimator) and (holdout is not None or cv is not None):
+        name = "cv" if holdout is None else "holdout"
+        raise InputError("is frozen, and all rows calibrate it", f"leave out {name}", argument="estimator")
+
+
+def reason_to_void(whole: Subset, cv: Any, sample_weight_kind: str) -> str | None:
+    """Why nothing can be certified of a fit to these rows; ``None`` where it can."""
+    if cv is not None:
+        return (
+            "cv was given, so the calibrator has seen scores of other fits of the estimator than the one that serves; pass "
+            "holdout, or FrozenEstimator(classifier) and rows that it was not trained on"
+        )
+    if whole.weights is None:
+        return None
+    if sample_weight_kind == "importance":
+        return (
+            "sample_weight has weights other than 0 and 1, so the rows are no draws from the population; if they count equal "
+            "rows, pass them as integers, with sample_weight_kind='frequency'"
+        )
+    if whole.weights.dtype.kind == "f":
+        problem = f"is {whole.weights[0]}, a float, and sample_weight_kind is 'frequency'"
+        remedy = "frequencies are integers: pass sample_weight.astype(int)"
+        raise InputTypeError(problem, remedy, argument="sample_weight", at=whole.at[0])
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- classes
+
+
+class Side(NamedTuple):
+    """Which of two classes a calibrated probability is about, its column, and the name of the event; of more classes, none."""
+
+    positive: Any = None
+    column: int = 1
+    event: bytes = b""
+
+    @classmethod
+    def of(cls, classes: Array, positive: Any) -> Side:
+        """By default the second. Refuses what is none of two classes."""
+        names = classes.tolist()
+        if len(names) != 2:
+            if positive is not None:
+                problem = f"is {positive!r}, and each of the {len(names)} classes has a probability"
+                raise InputError(problem, "leave it out", argument="positive", value=positive)
+            return cls()
+        if positive is None:
+            # For 0 and 1, "label 1" says it; and a user may call a class by a name that is too long for a file.
+            is_said = names[1] not in (0, 1) and len(str(names[1]).encode("utf8", "replace")) <= MOST_EVENT_BYTES
+            return cls(names[1], 1, check_event(str(names[1])) if is_said else b"")
+        if positive not in names:
+            raise InputError(f"is {positive!r}, which is none of the classes {names}", argument="positive", value=positive)
+        return cls(positive, names.index(positive), check_event(event_of(positive)))
+
+
+def columns_of(labels: Array, classes: Array) -> Int64s:
+    """The position of each label in `classes`, all of which are different; the first that is none of them is refused."""
+    order = np.argsort(classes, kind="stable")
+    at = order[np.minimum(np.searchsorted(classes[order], labels), len(classes) - 1)]
+    strange = classes[at] != labels
+    if strange.any():
+        row = int(np.argmax(strange))
+        problem = f"is {labels[[row]].tolist()[0]!r}, and the frozen estimator knows the classes {classes.tolist()}"
+        raise InputError(problem, "remove such rows", argument="y", at=row)
+    return np.asarray(at)
+
+
+def keys_of(classes: Array) -> list[Key]:
+    """The classes as keys of a set: as they are called, or their numbers where this is neither integer nor text."""
+    names = classes.tolist()
+    if all(isinstance(name, str) and name for name in names) or classes.dtype.kind in "iu":
+        return names
+    return list(range(len(names)))
+
+
+def classes_of(labels: Array, known: Any = None) -> Array:
+    """The classes of labels, ascending, or those that a trained estimator knows; fewer than two are refused."""
+    classes = np.unique(labels) if known is None else np.asarray(known)
+    if len(classes) < 2:
+        remedy = "a classifier needs two classes or more"
+        raise InputError(f"has 1 class, {classes.tolist()[0]!r} in every row", remedy, argument="y")
+    return classes

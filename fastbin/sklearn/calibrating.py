@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 
-from fastbin._base.array_types import Array, Int64s
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s
 from fastbin._base.checks import UNIT
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._fit.calibrator import Calibrator
+from fastbin._fit.edges import rows_fingerprint
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.fixed import ExplicitBinning, FixedWidthBinning
 from fastbin.model import BinnedModel
@@ -20,8 +21,7 @@ from fastbin.model_set import ModelSet
 from fastbin.multi import ClassWiseBinning, TopLabelBinning
 from fastbin.multi.cells import Given, Told, binary_method, check_values, fit_named
 from fastbin.multi.classes import top_of
-from fastbin.sklearn.rounding import has_movable_edges, rounded, with_moved_edges
-from fastbin.sklearn.scores import has_probabilities
+from fastbin.sklearn.training import has_probabilities
 
 M = TypeVar("M", BinnedModel, ModelSet)
 
@@ -29,9 +29,9 @@ MULTICLASS = ("top-label", "one-vs-rest")
 
 
 class CalibrationRows(NamedTuple):
-    """What a calibrator is fitted to: scores (n,) of the second of two classes, or (n, k), and the columns of true classes.
+    """The rows of a calibrator: scores (n,) of the second of two classes, or (n, k), and the columns of true classes.
 
-    `names` are what the model calls the classes.
+    The model calls the classes by `names`.
     """
 
     scores: Array
@@ -70,21 +70,7 @@ class CalibrationRows(NamedTuple):
 
 
 def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows, draws: np.random.RandomState) -> Any:
-    """What turns the scores of a fitted classifier into calibrated probabilities.
-
-    Parameters
-    ----------
-    calibrator : Calibrator or None
-        As it was configured.
-    estimator : fitted classifier
-    rows : CalibrationRows
-    draws : RandomState
-        Draws the seed of a calibrator that has none.
-
-    Returns
-    -------
-    fitted Calibrator for two classes, else a fitted estimator of `fastbin.multi`
-    """
+    """A fitted calibrator for two classes, else a fitted estimator of `fastbin.multi`; `draws` the seed where it has none."""
     binary = binary_method(CertifiedCalibration() if calibrator is None else calibrator).calibrator
     if calibrator is not None and calibrator.get_params().get("seed", 0) is None:
         binary.set_params(seed=draws.randint(np.iinfo(np.int32).max))
@@ -92,7 +78,11 @@ def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows, draws
         binary = _for_decisions(binary, estimator)
     if _has_edges_at_scores(binary):
         fitted = rows.fit(binary, rounded(rows.scores))
-        if _move_edges(fitted, rows):
+        model = fitted.model_
+        parts = list(rows.of_models(model)) if model.is_set else [(model, rows.scores, rows.columns, rows.weights)]
+        if all(has_movable_edges(part[0]) for part in parts):
+            moved = {part[0]: with_moved_edges(*part) for part in parts}
+            fitted.model_ = _changed(model, moved.__getitem__)
             return fitted
     return rows.fit(binary, rows.scores)
 
@@ -114,34 +104,62 @@ def _has_edges_at_scores(calibrator: Calibrator) -> bool:
     return getattr(calibrator, "score_range", UNIT) in (UNIT, None)
 
 
-def _move_edges(fitted: Any, rows: CalibrationRows) -> bool:
-    """Let what was fitted to rounded scores take them as they are; whether that was possible."""
-    model = fitted.model_
-    if isinstance(model, BinnedModel):
-        if not has_movable_edges(model):
-            return False
-        fitted.model_ = with_moved_edges(model, rows.scores, rows.columns, rows.weights)
-        return True
-    parts = list(rows.of_models(model))
-    if not all(has_movable_edges(part[0]) for part in parts):
-        return False
-    moved = {part[0]: with_moved_edges(*part) for part in parts}
-    fitted.model_ = _like(model, lambda one: moved[one])
-    return True
-
-
-def without_promise(model: M, why: str) -> M:
+def without_promise(fitted: M, why: str) -> M:
     """The same values and tallies, as those of a scheme of which nothing is known, with the reason as its note."""
-    if isinstance(model, ModelSet):
-        return _like(model, lambda one: without_promise(one, why))
-    no_ties: dict[str, Any] = {"ties": "none", "tie_counts": None, "edges_share": 0.0} if model.ties == "whole" else {}
-    return model._derived("CalibratedClassifier", scheme="other", note=why, **no_ties)
+
+    def other(model: BinnedModel) -> BinnedModel:
+        no_ties: dict[str, Any] = {"ties": "none", "tie_counts": None, "edges_share": 0.0} if model.ties == "whole" else {}
+        return model._derived("CalibratedClassifier", scheme="other", note=why, **no_ties)
+
+    return _changed(fitted, other)
 
 
-def _like(models: ModelSet, change: Any) -> ModelSet:
-    """A set of the same keys, with each model changed."""
+def _changed(models: Any, change: Callable[[BinnedModel], BinnedModel]) -> Any:
+    """The model changed; of a set each model, under the same keys."""
+    if not models.is_set:
+        return change(models)
     return ModelSet._of(
         {key: change(model) for key, model in models.models.items()}, kind=models.kind, unknown=models.unknown,
         pool=None if models.pool is None else change(models.pool), pooled_keys=models.pooled_keys, columns=models.columns,
         provenance=models._provenance,
     )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------- rounded scores
+
+# A matrix product of a batch differs in its last bits from that of one row, so a classifier gives a row slightly different
+# scores in different company. Edges of bins stand at scores of the fit, and such a row would change its bin. Here a model is
+# fitted to scores that are rounded to a grid, and its edges are then moved half a step of the grid down: of all scores, rounded
+# or not, those lie above a moved edge that lie above the old one when they are rounded. So the model is exactly that of the
+# rounded scores, and takes scores as they are; of rows whose score stood at an edge, one in 1e5 may still change its bin.
+
+# Bits of a rounded score. Sums of a classifier are exact to about 50; 36 still tell 1 - 1e-11 from 1.
+BITS = 36
+
+
+def rounded(scores: Array) -> Array:
+    """The nearest numbers of `BITS` bits, of two equally near ones the larger; float32 has no more bits, and stays."""
+    if scores.dtype == np.float32:
+        return scores
+    mantissas, exponents = np.frexp(np.asarray(scores, np.float64))
+    return np.asarray(np.ldexp(np.floor(np.ldexp(mantissas, BITS) + 0.5), exponents - BITS))
+
+
+def half_a_step_down(edges: Float64s) -> Float64s:
+    """float64: the least numbers that `rounded` makes one of these, which are numbers of `BITS` bits; 0 stays."""
+    mantissas, exponents = np.frexp(edges)
+    steps = np.ldexp(1.0, exponents - BITS - (mantissas == 0.5))  # below a power of 2 they are half as long
+    return np.asarray(np.where(edges == 0.0, 0.0, edges - steps / 2.0))
+
+
+def has_movable_edges(model: BinnedModel) -> bool:
+    """Whether a model is about scores at or above its edges, which stand at scores of the fit."""
+    return model.kind == "step" and not np.any(model.edge_keys)
+
+
+def with_moved_edges(model: BinnedModel, scores: Array, labels: Array, weights: Array | None) -> BinnedModel:
+    """A model of rounded scores as one of scores as they are; `scores`, `labels` and `weights` are the rows of its fit."""
+    moved = model._derived("CalibratedClassifier", edges=half_a_step_down(model.edges))
+    ones: UInt8s = np.asarray(labels).astype(np.uint8)
+    frequencies = weights if weights is not None and weights.dtype.kind == "i" else None
+    return moved._replace(fingerprint=rows_fingerprint(moved, np.asarray(scores, np.float64), ones, frequencies))

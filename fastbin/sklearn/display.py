@@ -61,8 +61,8 @@ class ReliabilityDisplay:
         Parameters
         ----------
         estimator : fitted classifier
-            With ``predict_proba``. Of more than two classes and without `pos_label`, the probability of its top class is drawn,
-            and how often it is the true one; of a `CalibratedClassifier`, as `predict_top` gives it.
+            With ``predict_proba``. For more than two classes without `pos_label`, the probability of its top class is drawn,
+            and how often it is the true one; for a `CalibratedClassifier`, as `predict_top` gives it.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             The true classes.

@@ -1,24 +1,26 @@
-"""Which rows train the classifier and which calibrate it."""
+"""Which rows train the classifier and which calibrate it, and the scores that it gives."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
 
-from fastbin._base.array_types import Array, Int64s
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.cells import check_matrix
 from fastbin._base.checks import check_sample_weight
-from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
-from fastbin.sklearn.scores import scores_of
-from fastbin.sklearn.splits import Subset, folds_of
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,7 @@ class Training:
 
     def fit(self, rows: TrainingRows, part: Subset, where: str) -> Any:
         """A fitted copy of the estimator. Refuses a part without one of the classes."""
-        missing = self._missing(rows, part)
-        if missing:
+        if missing := self._missing(rows, part):
             remedy = "give more rows of it, or hold out other rows (holdout, cv or random_state)"
             raise InputError(f"class {missing[0]!r} is missing from {where}, which has {len(part.at)} rows", remedy)
         return self._fit(rows, part)
@@ -138,3 +139,169 @@ def _weights_of(sample_weight: Any, n_rows: int) -> Array | None:
     if not weights.any():
         raise InputError("is zero for every row", "give some rows a weight", argument="sample_weight")
     return weights
+
+
+# ------------------------------------------------------------------------------------------------- parts of the rows
+
+DEFAULT_SHARE = 0.25
+
+# numpy.random draws without replacement from populations of this size and no larger.
+MOST_REPETITIONS = 10**9 - 1
+
+
+class Subset(NamedTuple):
+    """Some of the rows, by their positions, ascending, with the weights that they have in it; ``None`` where all are 1."""
+
+    at: Int64s
+    weights: Array | None
+
+    @classmethod
+    def of_all(cls, weights: Array | None, n_rows: int) -> Subset:
+        """All rows but those of weight 0, which are as if they were not there."""
+        if weights is None:
+            return cls(np.arange(n_rows), None)
+        at = np.flatnonzero(weights)
+        left = weights[at]
+        return cls(at, None if (left == 1).all() else left)
+
+    def take(self, at: Int64s) -> Subset:
+        """Those of its rows that are at these positions."""
+        return Subset(at, None if self.weights is None else self.weights[np.searchsorted(self.at, at)])
+
+
+def draw_held_out(
+    whole: Subset, holdout: float | int, draws: np.random.RandomState, frequencies: bool
+) -> tuple[Subset, Subset]:
+    """A training part and a part held out, drawn without looking at anything but the number of samples.
+
+    With `frequencies` repetitions are drawn one by one, so that a row may have some in both parts. To draw rows would hold out
+    all of a repeated row or none, and the part held out would not be a sample of the population.
+    """
+    if not frequencies or whole.weights is None:
+        n_held = _n_held(holdout, len(whole.at), "rows")
+        order = draws.permutation(len(whole.at))
+        return whole.take(whole.at[np.sort(order[n_held:])]), whole.take(whole.at[np.sort(order[:n_held])])
+    n_samples = int(whole.weights.sum())
+    if n_samples > MOST_REPETITIONS:
+        problem = f"has a sum of {n_samples}, and at most {MOST_REPETITIONS} repetitions can be divided by a draw"
+        remedy = "fit the classifier to a part of them, and pass FrozenEstimator(classifier) with the others"
+        raise InputError(problem, remedy, argument="sample_weight")
+    generator = np.random.default_rng(draws.randint(2**31 - 1))
+    n_held = _n_held(holdout, n_samples, "samples")
+    held_weights = generator.multivariate_hypergeometric(whole.weights, n_held, method="marginals")
+    parts = whole.weights - held_weights, held_weights
+    train, held = (Subset(whole.at[weights > 0], weights[weights > 0]) for weights in parts)
+    return train, held
+
+
+def _n_held(holdout: float | int, n_samples: int, word: str) -> int:
+    n_held = int(holdout) if isinstance(holdout, Integral) else max(1, round(float(holdout) * n_samples))
+    if n_held >= n_samples:
+        remedy = "leave some to train the classifier"
+        raise InputError(f"is {holdout}, and there are {n_samples} {word}", remedy, argument="holdout", value=holdout)
+    return n_held
+
+
+def check_holdout(holdout: Any) -> float | int:
+    """A share of the rows, or their number; a quarter by default."""
+    if holdout is None:
+        return DEFAULT_SHARE
+    if isinstance(holdout, bool) or not isinstance(holdout, (Integral, float, np.floating)):
+        remedy = "pass a share such as 0.25, or the number of rows to hold out"
+        raise InputTypeError(None, remedy, argument="holdout", value=holdout)
+    if isinstance(holdout, Integral):
+        if holdout < 1:
+            remedy = "pass a share such as 0.25, or a number of rows from 1 on"
+            raise InputError(f"is {holdout}", remedy, argument="holdout", value=holdout)
+        return int(holdout)
+    if not 0.0 < float(holdout) < 1.0:
+        raise InputError(f"is {holdout}", "as a share it is between 0 and 1, such as 0.25", argument="holdout", value=holdout)
+    return float(holdout)
+
+
+def folds_of(rows: Any, y: Array, at: Int64s, cv: Any, **params: Any) -> Iterator[tuple[Int64s, Int64s]]:
+    """The training and the test part of each fold, as ascending positions among all rows given.
+
+    A splitter is shown `rows`, those at the positions `at` that count; pairs in a list are positions among all.
+    """
+    if isinstance(cv, list):
+        for pair in cv:
+            train, test = (np.arange(len(y))[part] for part in pair)
+            yield at[np.isin(at, train)], at[np.isin(at, test)]
+        return
+    for train, test in check_cv(cv, y[at], classifier=True).split(rows, y[at], **params):
+        yield at[np.sort(train)], at[np.sort(test)]
+
+
+def check_cv_argument(cv: Any) -> Any:
+    """A number of folds, a splitter, or the parts themselves; what other libraries mean by other values is said by name."""
+    if isinstance(cv, str) and cv == "prefit":
+        remedy = "pass FrozenEstimator(classifier) (sklearn.frozen) for a trained classifier"
+        raise InputError("cv='prefit' is not known", remedy)
+    if isinstance(cv, Real) and not isinstance(cv, Integral):
+        remedy = f"one part that is held out is holdout={cv}, which keeps the certificate"
+        raise InputError(f"is {cv}, a share", remedy, argument="cv", value=cv)
+    if isinstance(cv, Integral) and (isinstance(cv, bool) or cv < 2):
+        raise InputError(f"is {cv}", "pass the number of folds, from 2 on, or a splitter", argument="cv", value=cv)
+    if isinstance(cv, Integral) or (hasattr(cv, "split") and not isinstance(cv, str)):
+        return cv
+    if isinstance(cv, str) or not isinstance(cv, Iterable):
+        remedy = "pass the number of folds, a splitter of scikit-learn, or pairs of positions"
+        raise InputTypeError(None, remedy, argument="cv", value=cv)
+    return list(cv)
+
+
+# ------------------------------------------------------------------------------------------------- scores of a classifier
+
+
+def has_probabilities(estimator: Any) -> bool:
+    """Whether the scores of a fitted classifier are probabilities; else they are decisions, of any size."""
+    if hasattr(estimator, "predict_proba"):
+        return True
+    if hasattr(estimator, "decision_function"):
+        return False
+    problem = f"is a {type(estimator).__name__}, which has neither predict_proba nor decision_function"
+    raise InputTypeError(problem, "pass a classifier that has one of them", argument="estimator")
+
+
+def scores_of(estimator: Any, X: Any, n_classes: int, column: int = 1) -> Array:
+    """The probabilities or decisions of a fitted classifier for rows.
+
+    For two classes (n,), of the class in `column`; else (n, n_classes), where decisions become probabilities by a softmax.
+    """
+    is_probability = has_probabilities(estimator)
+    scores = np.asarray(estimator.predict_proba(X) if is_probability else estimator.decision_function(X))
+    if n_classes == 2 and scores.ndim == 1:
+        return scores if column == 1 else -scores
+    if scores.ndim != 2 or scores.shape[1] != n_classes:
+        name = "predict_proba" if is_probability else "decision_function"
+        remedy = "it must give one column for each"
+        raise InputError(f"{name} of the estimator has shape {scores.shape}, and there are {n_classes} classes", remedy)
+    if n_classes == 2:
+        return scores[:, column]
+    matrix = check_matrix(scores, "probabilities" if is_probability else "logits")
+    return scores if scores.dtype == np.float32 and is_probability else matrix
+
+
+def floors_of(columns: Int64s, weights: Array | None, n_classes: int) -> Float64s:
+    """float64 (n_classes,): what each class is sure to have of its n calibration rows, its smoothed share divided by n.
+
+    The share of a class with c of the n rows is (c + 1) / (n + n_classes), so that no floor is 0.
+    """
+    counts = np.bincount(columns, weights, n_classes)
+    n = len(columns) if weights is None or weights.dtype.kind == "f" else counts.sum()  # integers repeat rows
+    return (counts * (n / counts.sum()) + 1.0) / (n + n_classes) / n
+
+
+def fill_up(probabilities: Float64s, columns: Array, scores: Array, floors: Float64s) -> Float64s:
+    """float64 (n, k), rows that sum to 1, from the probability of one class each: the others share the rest.
+
+    They do so in proportion to score (not negative) and floor (positive: a class of score 0 is rarely true, and not never). So
+    no entry is 0, unless a probability that is given is 0 or 1.
+    """
+    rows = np.arange(len(columns))
+    shares = scores + floors
+    shares[rows, columns] = 0.0
+    shares *= ((1.0 - probabilities) / shares.sum(axis=1))[:, np.newaxis]
+    shares[rows, columns] = probabilities
+    return shares

@@ -14,7 +14,7 @@ from simulation.monitoring import DRIFTS, EDGES, PAGE, VALUES, alarms, half_widt
 
 import fastbin as fb
 from fastbin.online import CalibrationMonitor, StreamingBinning
-from fastbin.online.mixture import TwoSidedMixture
+from fastbin.online.evidence import TwoSidedMixture
 
 # ------------------------------------------------------------------------------------------------- streams
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html.parser
 import io
 import json
 import time
+from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ each_frame = pytest.mark.parametrize("name", FRAMES)
 # ------------------------------------------------------------------------------------------------- HTML
 
 
-class Elements(html.parser.HTMLParser):
+class Elements(HTMLParser):
     """The tags and the text of a piece of HTML; fails where a tag is not closed, or closes another."""
 
     def __init__(self, page: str) -> None:
@@ -157,8 +157,7 @@ def test_a_million_bins_are_shown_at_once() -> None:
     for text in shown:
         assert "1,000,000 bins" in text
         assert "999999" in text
-    table = assess.reliability_table(np.arange(n) / n, np.arange(n) % 2, grouping="values")
-    words, _ = table._words()
+    words, _ = assess.reliability_table(np.arange(n) / n, np.arange(n) % 2, grouping="values")._words()
     assert {len(column) for column in words.values()} == {table.LONG}
     assert words["count"][0] == "1"
 

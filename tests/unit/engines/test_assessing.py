@@ -12,8 +12,8 @@ import pytest
 from exported import MODELS, hard_rows, model_of, rows_without_answer
 
 import fastbin as fb
-from fastbin.engines.assessing import NOT_COUNTED
 from fastbin.report import assess_model
+from fastbin.report.assessment import NOT_COUNTED
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 from fastbin.online import CalibrationMonitor, StreamingBinning
-from fastbin.online.counted import row_of_each_bin
+from fastbin.online.streaming import row_of_each_bin
 from monitored import VALUES, outcomes, refuses, served
 
 

@@ -1,13 +1,17 @@
-"""The monitor's evidence against integration and exact cases, its state, its words, and what it refuses."""
+"""The monitor of a model or a set: evidence against integration and exact cases, words, refusals, and its state."""
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import pickle
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +22,14 @@ import fastbin as fb
 import oracle
 from fastbin import intervals
 from fastbin.online import CalibrationMonitor
-from fastbin.online.mixture import TwoSidedMixture
+from fastbin.online.evidence import TwoSidedMixture
 from monitored import EDGES, VALUES, outcomes, refuses, run, served
 from reference.keys import KEY_ABOVE
 from reference.monitor import Monitor, mixture_above, mixture_below, tolerated_interval, two_sided_mixture
+
+SMOOTH = fb.BinnedModel.from_parts(
+    edges=[], values=[], scheme="platt", kind="smooth", map="logistic", map_parameters=(1.0, 0.0)
+)
 
 
 def log_e(ones: int, zeros: int, lower: float, upper: float) -> float:
@@ -35,7 +43,7 @@ def log_e(ones: int, zeros: int, lower: float, upper: float) -> float:
 @oracle.cases("onesided_mixture")
 def test_one_side_meets_the_exact_cases(case: oracle.Case) -> None:
     ones, count, limit = (case.inputs[name] for name in ("x", "t", "u"))
-    # With a lower limit of 0 there are no alternatives below, so all the weight is above.
+    # With a lower limit of 0 alternatives below do not exist, so all the weight is above.
     assert log_e(ones, count - ones, 0.0, limit) == pytest.approx(case.expected["log_e"], abs=case.tolerance)
     assert log_e(count - ones, ones, 1.0 - limit, 1.0) == pytest.approx(case.expected["log_e"], abs=1e-9)
 
@@ -242,26 +250,23 @@ def test_an_alarm_that_names_no_bin_says_where_the_evidence_is() -> None:
 # ------------------------------------------------------------------------------------------------- refusals
 
 
-def test_configurations_are_checked() -> None:
-    refuses(
-        fb.InputError,
-        "alpha is 5.0; alpha is the chance that the promise fails; did you mean 0.05?",
-        CalibrationMonitor,
-        served(),
-        5.0,
-    )
-    refuses(fb.InputError, "interval_alpha is 0.0; a failure probability", CalibrationMonitor, served(), interval_alpha=0.0)
-    refuses(fb.InputError, "tolerance is -0.1; it must be in [0, 1]", CalibrationMonitor, served(), tolerance=-0.1)
-    refuses(fb.InputError, "tolerance is nan", CalibrationMonitor, served(), tolerance=float("nan"))
-    refuses(fb.InputError, "tolerance[2] is 2.0", CalibrationMonitor, served(), tolerance=[0, 0, 2, 0])
-    refuses(
-        fb.InputError, "tolerance has shape (3,); give one number, or one", CalibrationMonitor, served(), tolerance=[0, 0, 0]
-    )
-    refuses(fb.InputTypeError, "model is of type list; pass a BinnedModel", CalibrationMonitor, [0.5])
-    refuses(fb.NotFittedError, "not fitted yet", CalibrationMonitor, fb.UniformMassBinning())
-    smooth = fb.PlattScaling().fit(*outcomes(100))
-    refuses(fb.InputError, "model is a 'smooth' model, which has no bins to test", CalibrationMonitor, smooth)
-    refuses(fb.GuaranteeError, "tally", CalibrationMonitor, served(), interval_alpha=0.1)
+@pytest.mark.parametrize(
+    ("error", "message", "options"),
+    [
+        (fb.InputError, "alpha is 5.0; alpha is the chance that the promise fails; did you mean 0.05?", {"alpha": 5.0}),
+        (fb.InputError, "interval_alpha is 0.0; a failure probability", {"interval_alpha": 0.0}),
+        (fb.InputError, "tolerance is -0.1; it must be in [0, 1]", {"tolerance": -0.1}),
+        (fb.InputError, "tolerance is nan", {"tolerance": float("nan")}),
+        (fb.InputError, "tolerance[2] is 2.0", {"tolerance": [0, 0, 2, 0]}),
+        (fb.InputError, "tolerance has shape (3,); give one number, or one", {"tolerance": [0, 0, 0]}),
+        (fb.InputTypeError, "model is of type list; pass a BinnedModel", {"model": [0.5]}),
+        (fb.NotFittedError, "not fitted yet", {"model": fb.UniformMassBinning()}),
+        (fb.InputError, "model is a 'smooth' model, which has no bins to test", {"model": SMOOTH}),
+        (fb.GuaranteeError, "tally", {"interval_alpha": 0.1}),
+    ],
+)
+def test_configurations_are_checked(error: type[Exception], message: str, options: dict[str, Any]) -> None:
+    refuses(error, message, CalibrationMonitor, **{"model": served(), **options})
 
 
 def test_bad_outcomes_are_refused_whole() -> None:
@@ -288,3 +293,308 @@ def test_threads_share_a_monitor() -> None:
     assert monitor.n_samples == 8000
     assert [b.label_sum for b in monitor.report().bins] == [b.label_sum for b in alone.report().bins]
     assert monitor.e_value == alone.e_value  # the evidence now is a function of the tally
+
+
+# ------------------------------------------------------------------------------------------------- sets
+
+
+RNG = np.random.default_rng(3)
+
+
+def fitted(n: int = 600, **options: Any) -> fb.BinnedModel:
+    scores = RNG.random(n)
+    return fb.UniformMassBinning(**{"n_bins": 4, **options}).fit(scores, RNG.random(n) < scores).model_
+
+
+SET = fb.ModelSet({"north": fitted(), "south": fitted(n_bins=3)}, pool=fitted(n_bins=2), pooled_keys=["isle", "rock"])
+N = 4000
+SCORES, CELLS = RNG.random(N), RNG.choice(["north", "south", "isle", "rock"], N)
+LABELS = RNG.random(N) < SCORES
+DRIFTED = RNG.random(N) < np.where(CELLS == "south", 0.5 * SCORES, SCORES)
+
+
+def monitor_of(labels: Any = LABELS, **options: Any) -> CalibrationMonitor:
+    monitor = CalibrationMonitor(SET, **{"tolerance": 0.06, **options})
+    monitor.update(SCORES, labels, cells=CELLS)
+    return monitor
+
+
+def test_it_is_the_monitor_of_the_running_bins() -> None:
+    """The same evidence, number by number, as for one model whose bins are all bins of the set."""
+    bins = SET.assign_all(SCORES, CELLS, seed=0)
+    values = np.concatenate([model.bin_values for _, model in SET.numbered])
+    flat = fb.BinnedModel.from_parts(edges=np.arange(1.0, 9.0), values=values, score_range=(0.0, 9.0))
+    alone = CalibrationMonitor(flat, tolerance=0.06)
+    alone.update(bins + 0.25, DRIFTED)
+    monitor = monitor_of(DRIFTED)
+    mine, theirs = monitor.report(), alone.report()
+    assert monitor.alarm
+    assert (mine.alarm_at, mine.e_value, mine.max_e_value) == (theirs.alarm_at, theirs.e_value, theirs.max_e_value)
+    assert [b.named_at for b in mine.bins] == [b.named_at for b in theirs.bins]
+    assert [b.count for b in mine.bins] == np.bincount(bins, minlength=9).tolist()
+    assert [(b.cell, b.bin) for b in mine.bins] == [
+        *(("north", b) for b in range(4)), *(("south", b) for b in range(3)), *((None, b) for b in range(2)),
+    ]  # fmt: skip
+
+
+def test_reports_name_cell_and_bin() -> None:
+    monitor = monitor_of(DRIFTED)
+    report = monitor.report()
+    assert {b.cell for b in report.named} == {"south"}
+    assert "Drifted: bin 2 of 'south' serves" in str(monitor)
+    content = json.loads(json.dumps(report.to_dict()))
+    assert content["named"][0] == {"cell": "south", "bin": 2}
+    assert content["bins"][-1]["cell"] is None
+    quiet = monitor_of()
+    assert not quiet.alarm
+    assert str(quiet).startswith("No alarm after 4,000 outcomes")
+    lone = CalibrationMonitor(SET["north"], tolerance=0.06)
+    lone.update([0.5], [1])
+    assert "cell" not in lone.report().to_dict()["bins"][0]
+
+
+def test_batches_and_states_do_not_matter(tmp_path: Path) -> None:
+    whole, path = monitor_of(DRIFTED), tmp_path / "set.mon"
+    parts = CalibrationMonitor(SET, tolerance=0.06)
+    for rows in np.array_split(np.arange(N), [1, 7, 1000, 1001]):
+        parts.update(SCORES[rows], DRIFTED[rows], cells=CELLS[rows])
+        parts.save(path)
+        parts = CalibrationMonitor.load(path).attach(SET)
+    assert parts == whole
+    assert parts.to_bytes() == whole.to_bytes()
+    assert str(parts) == str(whole)
+    copied = pickle.loads(pickle.dumps(whole))
+    assert copied.model == SET
+    assert copied.report() == whole.report()
+
+
+def test_tied_scores_get_the_keys_of_their_outcome() -> None:
+    tied = RNG.integers(0, 4, 900) / 4
+    model = fb.UniformMassBinning(n_bins=5, ties="random").fit(tied, RNG.random(900) < tied).model_
+    models = fb.ModelSet({1: model, 2: model})
+    scores, cells, labels = RNG.integers(0, 4, 500) / 4, RNG.integers(1, 3, 500), RNG.integers(0, 2, 500)
+    whole, parts = (CalibrationMonitor(models) for _ in range(2))
+    whole.update(scores, labels, cells=cells, seed=5)
+    for rows in np.array_split(np.arange(500), 7):
+        parts.update(scores[rows], labels[rows], cells=cells[rows], seed=5)
+    assert parts == whole
+    bins = models.assign_all(scores, cells, seed=5)
+    assert [b.count for b in whole.report().bins] == np.bincount(bins, minlength=models.n_bins).tolist()
+
+
+def test_intervals_of_the_set_are_tolerated() -> None:
+    monitor = CalibrationMonitor(SET, interval_alpha=0.1)
+    assert np.array_equal(monitor.tolerated, np.concatenate(SET.interval(0.1)))
+    assert CalibrationMonitor(SET, tolerance=np.full(9, 0.2)).tolerated.shape == (9, 2)
+
+
+def test_evidence_bins_of_two_resolutions_are_watched() -> None:
+    scores = RNG.random(2000)
+    fine = fb.CertifiedCalibration(n_bins=3).fit(scores, RNG.random(2000) < scores).model_
+    monitor = CalibrationMonitor(fb.ModelSet({"fine": fine, "coarse": SET["north"]}), tolerance=0.05)
+    monitor.update([0.5, 0.5], [1, 0], cells=["fine", "coarse"])
+    report = monitor.report()
+    assert len(report.bins) == 7
+    assert report.n_steps == fine.n_steps + 4
+    assert [b.value for b in report.bins if b.cell == "fine"] == fine.bin_values.tolist()
+
+
+def test_a_state_goes_on_with_its_own_set_alone() -> None:
+    state = CalibrationMonitor.from_bytes(monitor_of().to_bytes())
+    for use in (state.report, lambda: state.model, lambda: state.update([0.5], [1], cells=["north"])):
+        with pytest.raises(fb.InputError, match=r"give the set to attach\(\) first"):
+            use()
+    assert "9 bins" in repr(state)
+    other = fb.ModelSet({"north": SET["north"]})
+    with pytest.raises(fb.InputError, match="is not what this monitor was begun with"):
+        state.attach(other)
+    with pytest.raises(fb.InputError, match="is not what this monitor was begun with"):
+        CalibrationMonitor(SET["north"]).attach(SET)
+    assert state.attach(SET).report() == monitor_of().report()
+
+
+def test_what_cannot_be_watched_is_refused() -> None:
+    monitor = CalibrationMonitor(SET)
+    before = monitor.to_bytes()
+    bad: list[tuple[Any, Any, Any, str]] = [
+        ([0.5], [1], None, "cells is missing"),
+        ([0.5, 0.5], [1, 0], ["north"], "cells has 1"),
+        ([0.5], [1, 0], ["north"], "scores has 1, labels has 2"),
+        ([0.5, 2.0], [1, 0], ["north", "north"], r"scores\[1\] is 2.0"),
+        ([0.5, 0.5], [1, 2], ["north", "north"], r"labels\[1\] is 2"),
+        ([0.5, 0.5], [1, 0], ["north", "west"], r"cells\[1\] is 'west'"),
+    ]
+    for scores, labels, cells, message in bad:
+        with pytest.raises(fb.InputError, match=message):
+            monitor.update(scores, labels, cells=cells)
+    assert monitor.to_bytes() == before
+    pooled = fb.ModelSet({"a": SET["north"]}, pool=SET["south"], unknown="pool")
+    by_class = fb.ModelSet._of({0: SET["north"], 1: SET["south"]}, kind="class-wise", columns=[0, 1])
+    unbinned = fb.ModelSet({"a": SET["north"], "b": SMOOTH})
+    for model, options, cell, message in (
+        (SET["north"], {}, "north", "watches one model and no set"),
+        (pooled, {}, "b", r"cells\[0\] is 'b', which is none of the 1 keys .* leave them out"),
+        (by_class, {}, 0, "class-wise"),
+        (unbinned, {}, "a", "the model of 'b' is a 'smooth' model"),
+        (SET, {"tolerance": [0.1, 0.2]}, "north", "one for each of the 9 bins"),
+    ):
+        with pytest.raises(fb.InputError, match=message):
+            CalibrationMonitor(model, **options).update([0.5], [1], cells=[cell])
+
+
+# ------------------------------------------------------------------------------------------------- the state
+
+
+def test_monitors_are_saved_loaded_and_pickled(tmp_path: Path) -> None:
+    monitor = run(served(), *outcomes(500, [0.3, 0.4, 0.6, 0.9]), tolerance=[0.0, 0.01, 0.02, 0.03])
+    monitor.save(tmp_path / "m.json")
+    loaded = CalibrationMonitor.load(tmp_path / "m.json")
+    assert loaded == monitor == pickle.loads(pickle.dumps(monitor))
+    assert loaded.report() == monitor.report()
+    assert loaded.model == monitor.model
+    for one in (monitor, loaded):
+        one.update(*outcomes(500, seed=3))
+    assert loaded == monitor
+    assert monitor != "monitor"
+    with pytest.raises(TypeError):
+        hash(monitor)
+
+
+RATES = st.one_of(
+    st.floats(0.0, 1.0),
+    st.floats(-330.0, 0.0).map(lambda exponent: 10.0**exponent),
+    st.floats(-17.0, 0.0).map(lambda exponent: 1.0 - 10.0**exponent),
+)
+
+
+@given(
+    st.lists(RATES, min_size=2, max_size=2).map(sorted),
+    st.one_of(st.just(0.0), RATES),
+    st.sampled_from([0.5, 0.05, 1e-100]),
+    st.lists(st.tuples(st.sampled_from([0, 1, 3, 50, 2000]), st.sampled_from([0.0, 0.01, 0.5, 1.0])), max_size=3),
+)
+def test_every_monitor_that_can_be_made_can_be_saved(
+    values: list[float], tolerance: float, alpha: float, blocks: list[tuple[int, float]]
+) -> None:
+    """Tolerated rates far below 1e-50 among them, whose tails and scales are computed in different ways."""
+    model = fb.BinnedModel.from_parts(edges=[0.5], values=values)
+    monitor = CalibrationMonitor(model, alpha, tolerance)
+    rng = np.random.default_rng(7)
+    for n, rate in [(0, 0.0), *blocks]:
+        if n:
+            scores = rng.random(n) / rng.choice([1.0, 2.0])  # also the lower bin alone
+            monitor.update(scores, (rng.random(n) < rate).astype(np.int64))
+        data = monitor.to_bytes()
+        assert CalibrationMonitor.from_bytes(data) == monitor
+        assert CalibrationMonitor.from_bytes(data).to_bytes() == data
+
+
+@pytest.mark.parametrize("low", [1e-43, 2e-121, 5e-324])
+def test_tiny_tolerated_rates_are_saved(low: float) -> None:
+    monitor = CalibrationMonitor(fb.BinnedModel.from_parts(edges=[0.5], values=[low, 7e-61]))
+    for labels in ([], [0, 0, 1]):
+        if labels:
+            monitor.update([0.75] * 3, labels)
+        assert CalibrationMonitor.from_bytes(monitor.to_bytes()) == monitor
+
+
+def of_version_0(monitor: CalibrationMonitor, **changes: Any) -> bytes:
+    """The state as fastbin 0.1.0 wrote it, with some entries changed."""
+    report = monitor.report()
+    state = {
+        "format": "fastbin-monitor",
+        "version": 1,
+        "alpha": monitor.alpha.hex(),
+        "interval_alpha": None if monitor.interval_alpha is None else monitor.interval_alpha.hex(),
+        "tolerated": [[low.hex(), high.hex()] for low, high in monitor.tolerated.tolist()],
+        "alarm_at": monitor.alarm_at or 0,
+        "max_log_mean": monitor._state.max_log_mean.hex(),
+        "named_at": [b.named_at or 0 for b in report.bins],
+        "max_log_e": [log_e.hex() for log_e in monitor._state.max_log_e.tolist()],
+        "stream": base64.b64encode(monitor._state.stream.to_bytes()).decode(),
+    }
+    return json.dumps({**state, **changes}).encode()
+
+
+def changed(**entries: Any) -> bytes:
+    return of_version_0(run(served(), *outcomes(50)), **entries)
+
+
+def test_states_of_version_0_are_read() -> None:
+    drifted = run(served(), *outcomes(4000, [0.3, 0.4, 0.6, 0.9]), tolerance=0.02)
+    assert drifted.alarm
+    for monitor in (drifted, run(served(), *outcomes(50)), CalibrationMonitor(served())):
+        read = CalibrationMonitor.from_bytes(of_version_0(monitor))
+        assert read == monitor
+        assert read.report() == monitor.report()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "no bytes: an empty file is not a monitor"),
+        (b"score,label\n0.5,1\n", "not a fastbin monitor"),
+        (b"[]", "not a fastbin monitor"),
+        (b"{}", "not a fastbin monitor, or damaged"),
+        (b"{", "not a fastbin monitor, or damaged"),
+        (served().to_bytes(), "not a fastbin monitor"),
+        (changed(version=2), "not a monitor that this version of fastbin can read: 'fastbin-monitor', version 2"),
+        (changed(alpha="0x1p+1"), "not a fastbin monitor, or damaged: alpha is 2.0"),
+        (changed(stream="AAAA"), "not a fastbin stream"),
+        (changed(stream="&"), "not a fastbin monitor, or damaged"),
+        (changed(named_at=[0]), "different numbers of bins"),
+        (changed(tolerated=[["0x1p-1", "0x1p-2"]] * 4), "contradicts itself"),
+        (changed(max_log_e=None), "not a fastbin monitor, or damaged"),
+        (changed(alarm_at=-5), "contradicts itself"),  # switched the alarm of 0.1.0 off for ever
+        (changed(alarm_at=7), "contradicts itself"),
+        (
+            of_version_0(run(served(), *outcomes(12, [0.5] * 4)), max_log_e=["0x0p+0"] * 4),
+            "the largest evidence is below that of the outcomes counted",
+        ),
+    ],
+)
+def test_foreign_and_damaged_states_are_refused(data: bytes, message: str, tmp_path: Path) -> None:
+    refuses(fb.FormatError, message, CalibrationMonitor.from_bytes, data)
+    path = tmp_path / "m.mon"
+    path.write_bytes(data)
+    refuses(fb.FormatError, f"{path}: ", CalibrationMonitor.load, path)
+
+
+def test_every_flipped_bit_of_a_state_is_refused() -> None:
+    monitor = run(served(), *outcomes(300))
+    monitor.mark_seen(bytes(range(32)))
+    data = monitor.to_bytes()
+    for bit in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(fb.FormatError):
+            CalibrationMonitor.from_bytes(flipped)
+
+
+def test_digests_of_what_was_counted_are_kept() -> None:
+    monitor = CalibrationMonitor(served())
+    digests = [bytes([number]) * 32 for number in (3, 1, 2)]
+    for digest in (*digests, digests[0]):
+        monitor.mark_seen(digest)
+    assert monitor.seen == tuple(digests)
+    assert CalibrationMonitor.from_bytes(monitor.to_bytes()).seen == tuple(digests)
+    for wrong in (b"", b"x" * 31, "x" * 32):
+        refuses(fb.InputError, "the 32 bytes of a SHA-256 are needed", monitor.mark_seen, wrong)
+
+
+def test_an_interrupted_update_leaves_the_state_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monitor = run(served(), *outcomes(100))
+    before, calls = monitor.to_bytes(), []
+
+    def interrupted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        raise KeyboardInterrupt
+
+    for name in ("after_each", "first_at_least", "running_tally"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"fastbin.online.evidence.{name}", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                monitor.update(*outcomes(5000, [0.9, 0.1, 0.1, 0.1]))
+        assert monitor.to_bytes() == before
+    assert len(calls) == 3
+    assert monitor.update(*outcomes(5000, [0.9, 0.1, 0.1, 0.1]))

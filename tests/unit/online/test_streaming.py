@@ -1,10 +1,11 @@
-"""What streams take, refuse and say; that they count right is in tests/property."""
+"""Streams: counts, refusals, intervals and bytes, also over two resolutions; that they count right is in tests/property."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+import pickle
+import struct
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 
 import fastbin as fb
 from fastbin import intervals, theory
-from fastbin.online import StreamingBinning
+from fastbin.online import CalibrationMonitor, StreamingBinning
 from fitting import bare
 from fresh_python import run_python
+from monitored import refuses
+from reference.keys import fmix
 
 # Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
@@ -30,13 +33,6 @@ def counted(n: int = 500) -> StreamingBinning:
     stream = StreamingBinning([0.2, 0.5, 0.8])
     stream.update(*rows(n))
     return stream
-
-
-def refuses(error: type[Exception], message: str, call: Callable[..., object], *arguments: Any, **options: Any) -> None:
-    """The call raises this error, with this in its message."""
-    with pytest.raises(error, match=re.escape(message)) as caught:
-        call(*arguments, **options)
-    assert type(caught.value) is error
 
 
 # ------------------------------------------------------------------------------------------------- partitions
@@ -384,3 +380,240 @@ def test_a_stream_that_was_never_begun_says_so() -> None:
     stream = StreamingBinning.__new__(StreamingBinning)
     for use in (lambda: stream.counts, lambda: stream.update_one(0.5, 1), stream.to_bytes, lambda: stream.n_samples):
         refuses(fb.FastbinError, "this stream was never begun", use)
+
+
+# ------------------------------------------------------------------------------------------------- bytes
+
+
+def test_streams_are_saved_loaded_pickled_and_compared(tmp_path: Path) -> None:
+    stream = counted()
+    stream.save(tmp_path / "s.fbs")
+    loaded = StreamingBinning.load(tmp_path / "s.fbs")
+    assert loaded == stream == pickle.loads(pickle.dumps(stream))
+    assert loaded.partition == stream.partition
+    loaded.update_one(0.5, 1)
+    assert loaded != stream
+    assert stream != "stream"
+    assert repr(stream) == "StreamingBinning('explicit' partition, 4 bins, 500 samples)"
+    with pytest.raises(TypeError):
+        hash(stream)
+
+
+def test_the_bytes_are_as_written_down() -> None:
+    """csrc/FORMAT.md, "Streams", read by hand."""
+    stream = counted()
+    data = stream.to_bytes()
+    assert data[:8] == b"\x89FBS\r\n\x1a\n"
+    version, n_sections, length = struct.unpack_from("<IIQ", data, 8)
+    assert (version, n_sections, length) == (2, 4, len(data))
+    sections, at = {}, 24
+    while at < len(data) - 8:
+        tag, must_understand, size = struct.unpack_from("<4sIQ", data, at)
+        assert must_understand == 1
+        sections[tag] = data[at + 16 : at + 16 + size]
+        at += 16 + size
+    assert list(sections) == [b"HEAD", b"MODL", b"TALY", b"VARI"]
+    assert struct.unpack("<IIqqq", sections[b"HEAD"]) == (1, 0, 500, int(stream.label_sums.sum()), 0)
+    assert sections[b"MODL"] == stream.partition.to_bytes()
+    assert struct.unpack("<8q", sections[b"TALY"]) == (*stream.counts.tolist(), *stream.label_sums.tolist())
+    assert list(struct.unpack("<4d", sections[b"VARI"])) == stream.running_variances.tolist()
+    assert struct.unpack("<Q", data[-8:]) == (checksum(data[:-8]),)
+
+
+def version_1(stream: StreamingBinning, flags: int) -> bytes:
+    """The bytes that fastbin 0.1.0 wrote."""
+    model = stream.partition.to_bytes()
+    counts, label_sums, variances = stream.tally()
+    arrays = counts.tobytes() + label_sums.tobytes() + (b"" if variances is None else variances.tobytes())
+    head = struct.pack("<qqqQ", stream.n_samples, int(label_sums.sum()), 0, len(model))
+    length = 24 + len(head) + len(model) + len(arrays) + 8
+    data = b"\x89FBS\r\n\x1a\n" + struct.pack("<IIQ", 1, flags, length) + head + model + arrays
+    return data + struct.pack("<Q", checksum(data))
+
+
+def test_streams_of_version_1_are_read() -> None:
+    stream = counted()
+    read = StreamingBinning.from_bytes(version_1(stream, 1))
+    assert read.to_bytes() == stream.to_bytes()
+    read.update([0.3, 0.9], [0, 1])
+    stream.update([0.3, 0.9], [0, 1])
+    assert read == stream
+    continued = StreamingBinning(counted().model(), continue_fit=True)
+    assert StreamingBinning.from_bytes(version_1(continued, 2)) == continued
+    for wrong in (version_1(stream, 0), version_1(stream, 4), version_1(continued, 1)):
+        with pytest.raises(fb.FormatError):
+            StreamingBinning.from_bytes(wrong)
+
+
+def test_a_merge_keeps_the_tally_of_the_fit_that_was_gone_on_from() -> None:
+    """In 0.1.0 the flag was kept and the tally was not, so that a file could say that a fit was counted which it had not."""
+    fit = counted().model()
+    merged = StreamingBinning([0.2, 0.5, 0.8])
+    merged.merge(StreamingBinning(fit, continue_fit=True))
+    assert merged.partition == fit
+    assert StreamingBinning.from_bytes(merged.to_bytes()) == merged
+
+
+def checksum(data: bytes) -> int:
+    state = 0
+    for (word,) in struct.iter_unpack("<Q", data):
+        state = fmix(state ^ word)
+    return state
+
+
+def forged(offset: int, pattern: str, value: float) -> bytes:
+    """A stream with one number replaced and the checksum made to fit."""
+    data = bytearray(counted().to_bytes())
+    struct.pack_into(pattern, data, offset % (len(data) - 8) if offset < 0 else offset, value)
+    data[-8:] = struct.pack("<Q", checksum(bytes(data[:-8])))
+    return bytes(data)
+
+
+MODEL_SIZE = len(StreamingBinning([0.2, 0.5, 0.8]).partition.to_bytes())
+COUNTS = 88 + MODEL_SIZE + 16
+VARIANCES = COUNTS + 64 + 16
+
+
+@pytest.mark.parametrize(
+    ("offset", "pattern", "value", "message"),
+    [
+        pytest.param(8, "<I", 3, "newer version", id="version 3"),
+        pytest.param(8, "<I", 0, "contradicts itself", id="version 0"),
+        pytest.param(8, "<I", 1, "contradicts itself", id="version 1, laid out otherwise"),
+        pytest.param(12, "<I", 3, "contradicts itself", id="fewer sections"),
+        pytest.param(40, "<I", 4 | 1, "newer version", id="unknown flag"),
+        pytest.param(40, "<I", 0, "contradicts itself", id="no variance, though it is there"),
+        pytest.param(40, "<I", 2 | 1, "contradicts itself", id="a fit without a tally"),
+        pytest.param(44, "<I", 1, "contradicts itself", id="filling"),
+        pytest.param(16, "<Q", 8, "truncated", id="length"),
+        pytest.param(48, "<q", 499, "contradicts itself", id="fewer samples than counts"),
+        pytest.param(48, "<q", 501, "contradicts itself", id="more samples than counts"),
+        pytest.param(56, "<q", 0, "contradicts itself", id="label 1 never seen"),
+        pytest.param(64, "<q", -1, "contradicts itself", id="negative ties"),
+        pytest.param(64, "<q", 3, "contradicts itself", id="ties where no edge splits any"),
+        pytest.param(80, "<Q", 2**63, "contradicts itself", id="model longer than all"),
+        pytest.param(80, "<Q", MODEL_SIZE - 8, "contradicts itself", id="model cut short"),
+        pytest.param(88 + 8, "<I", 9, "newer version", id="newer model"),
+        pytest.param(COUNTS, "<q", -5, "contradicts itself", id="negative count"),
+        pytest.param(COUNTS + 32, "<q", 10**6, "contradicts itself", id="label sum above count"),
+        pytest.param(VARIANCES, "<d", -1.0, "contradicts itself", id="negative variance"),
+        pytest.param(VARIANCES, "<d", -0.0, "contradicts itself", id="negative zero"),
+        pytest.param(VARIANCES, "<d", 0.0, "contradicts itself", id="no variance with samples"),
+        pytest.param(VARIANCES, "<d", 1e9, "contradicts itself", id="variance above count"),
+        pytest.param(VARIANCES, "<d", float("nan"), "contradicts itself", id="variance NaN"),
+    ],
+)
+def test_forged_bytes_are_refused(offset: int, pattern: str, value: float, message: str) -> None:
+    refuses(fb.FormatError, message, StreamingBinning.from_bytes, forged(offset, pattern, value))
+
+
+def test_the_forger_forges_well() -> None:
+    assert forged(48, "<q", 500) == counted().to_bytes()
+
+
+def test_foreign_and_damaged_bytes_are_refused(tmp_path: Path) -> None:
+    data = counted().to_bytes()
+    path = tmp_path / "s.fbs"
+    for wrong, message in (
+        (b"", "no bytes"),
+        (b"score,label\n", "not a fastbin stream"),
+        (counted().model().to_bytes(), "not a fastbin stream"),
+        (data[:-1], "truncated"),
+        (data + b"\0" * 8, "bytes behind its end"),
+        (data[:60] + bytes([data[60] ^ 1]) + data[61:], "the checksum of the stream does not match"),
+    ):
+        refuses(fb.FormatError, message, StreamingBinning.from_bytes, wrong)
+        path.write_bytes(wrong)
+        refuses(fb.FormatError, f"{path}: ", StreamingBinning.load, path)
+    with pytest.raises(FileNotFoundError):
+        StreamingBinning.load(tmp_path / "nowhere.fbs")
+
+
+# ------------------------------------------------------------------------------------------------- two resolutions
+
+
+def two_resolutions(decimals: int | None = None) -> fb.BinnedModel:
+    rng = np.random.default_rng(2)
+    scores = rng.random(800)
+    labels = rng.random(800) < scores
+    return fb.CertifiedCalibration(4).fit(scores if decimals is None else scores.round(decimals), labels).model_
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_outcomes_of_two_resolutions_are_counted_in_evidence_bins(decimals: int | None) -> None:
+    model = two_resolutions(decimals)
+    stream, (scores, labels) = StreamingBinning(model), rows(500)
+    stream.update(scores, labels)
+    bins = model.assign(scores)
+    np.testing.assert_array_equal(stream.counts, np.bincount(bins, minlength=model.n_bins))
+    np.testing.assert_array_equal(stream.label_sums, np.bincount(bins, labels, model.n_bins))
+    counted = stream.model()
+    np.testing.assert_array_equal(counted.edges, model.bin_edges)
+    np.testing.assert_array_equal(counted.values, stream.label_sums / stream.counts)
+    assert not counted.has_steps
+    assert stream.partition == model
+    assert stream.interval().shape == (model.n_bins, 2)
+    certificate = stream.certificate()
+    assert certificate.n_steps == 0  # a promise about the means that the stream serves
+    assert certificate.radii is not None
+    again = StreamingBinning.from_bytes(stream.to_bytes())
+    assert (again == stream, again.partition == model) == (True, True)
+    other = StreamingBinning(model)
+    other.update(scores[:7], labels[:7])
+    assert other.merge(stream).counts.sum() == 507
+
+
+def test_going_on_from_a_fit_of_two_resolutions() -> None:
+    model, (scores, labels) = two_resolutions(), rows(300)
+    stream = StreamingBinning(model, continue_fit=True)
+    stream.update(scores, labels)
+    bins = model.assign(scores)
+    np.testing.assert_array_equal(stream.counts, model.counts + np.bincount(bins, minlength=model.n_bins))
+    with pytest.raises(fb.GuaranteeError, match="share a score with an edge"):
+        StreamingBinning(two_resolutions(1), continue_fit=True)
+    scores = np.repeat([0.2, 0.5, 0.7], 100)
+    split = fb.UniformMassBinning(3, scheme="ums").fit(scores, np.arange(300) % 2)
+    assert StreamingBinning(split, continue_fit=True).counts.sum() == 150  # its edges saw the other samples alone
+
+
+def fine(decimals: int | None = None, seed: int = 0) -> fb.BinnedModel:
+    rng = np.random.default_rng(seed)
+    scores = rng.random(2000)
+    labels = rng.random(2000) < scores
+    return fb.CertifiedCalibration(5).fit(scores if decimals is None else scores.round(decimals), labels).model_
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_the_evidence_bins_of_two_resolutions_are_watched(decimals: int | None) -> None:
+    model = fine(decimals)
+    monitor = CalibrationMonitor(model, tolerance=0.02)
+    ends = np.clip(np.stack([model.bin_values - 0.02, model.bin_values + 0.02], axis=1), 0.0, 1.0)
+    np.testing.assert_array_equal(monitor.tolerated, ends)
+    np.testing.assert_array_equal(CalibrationMonitor(model, interval_alpha=0.1).tolerated, model.interval(0.1))
+    rng = np.random.default_rng(1)
+    scores = rng.random(3000)
+    scores = scores if decimals is None else scores.round(decimals)
+    assert not monitor.update(scores, rng.random(3000) < model.predict(scores))
+    report = monitor.report()
+    assert [b.value for b in report.bins] == model.bin_values.tolist()
+    assert report.n_steps == model.n_steps
+    assert f"not the {model.n_steps:,} values inside them" in str(report)
+    assert "is not seen" in str(report)
+    assert CalibrationMonitor.from_bytes(monitor.to_bytes()) == monitor
+    assert monitor.update(scores, rng.random(3000) < 0.7 * model.predict(scores))
+    assert "is not seen" in str(monitor)
+
+
+def test_after_label_shift_all_that_a_bin_serves_is_tolerated() -> None:
+    moved = fb.shift.LabelShift(fine()).fit(labels=[1] * 20 + [0] * 180).model_
+    tolerated = CalibrationMonitor(moved, tolerance=0.0).tolerated
+    for b, (low, high) in enumerate(tolerated.tolist()):
+        own = moved.values[np.searchsorted(moved.first_step, np.arange(moved.n_steps), "right") - 1 == b]
+        assert (low, high) == (own.min(), own.max())
+
+
+def test_one_resolution_says_nothing_of_steps() -> None:
+    report = CalibrationMonitor(fb.ExplicitBinning([0.5]).fit([0.2, 0.8], [0, 1])).report()
+    assert report.n_steps == 0
+    assert "steps" not in str(report)
+    assert "is not seen" not in str(report)

@@ -1,4 +1,4 @@
-"""What a person sees of a picture: everything inside the figure, no text over another, in light and dark, in hard cases.
+"""Pictures as a person sees them: everything inside the figure, no text over another, in light and dark, in hard cases.
 
 Elements are compared, not pixels: the boxes of what is drawn, as the renderer measures them.
 """
@@ -14,8 +14,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess, plots
-from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK
-from fastbin.plots._style import LONGEST_NAME, MOST_SERIES, look_of, short_names, shortened
+from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, LONGEST_NAME, MOST_SERIES, look_of, short_names, shortened
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -263,7 +262,7 @@ def test_names_stay_different_when_they_are_shortened() -> None:
 
 
 def test_pictures_that_follow_the_page_name_no_colour() -> None:
-    from fastbin.report.figures import pictures_of
+    from fastbin.report.page import pictures_of
 
     assessment = fb.report.assess_model(MODEL, SCORES[:500], LABELS[:500])
     for _, svg in pictures_of(assessment):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import fastbin as fb
 from fastbin import assess, plots
 
 pytest.importorskip("matplotlib")
@@ -85,14 +84,3 @@ def test_weights_count() -> None:
     first = plots.top_label_diagram(SCORES, GROUPS, labels, sample_weight=weights)
     second = plots.top_label_diagram(*(np.repeat(column, weights) for column in (SCORES, GROUPS, labels)))
     np.testing.assert_allclose(first.collections[1].get_offsets(), second.collections[1].get_offsets())
-
-
-def test_what_cannot_be_drawn_is_refused() -> None:
-    with pytest.raises(fb.InputError, match="tables is empty"):
-        plots.small_multiples({})
-    with pytest.raises(fb.InputTypeError, match=r"tables\['a'\] is of type list"):
-        plots.small_multiples({"a": []})
-    with pytest.raises(fb.InputError, match="columns is 0"):
-        plots.small_multiples(TABLES, columns=0)
-    with pytest.raises(fb.InputError, match=r"probabilities\[0\] is 2.0"):
-        plots.top_label_diagram([2.0], [1], [1])

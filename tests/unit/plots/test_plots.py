@@ -1,4 +1,4 @@
-"""What the plots draw is what they were given, on the axes that they were given."""
+"""Plots draw exactly the numbers they are given, on the axes that they are given."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import fastbin as fb
 from fastbin import assess, plots, theory
 from fastbin._base.dependencies import install_command
 from fastbin.guarantees import epsilon
-from fastbin.plots._looks import DARK_LOOK, LIGHT_LOOK
-from fastbin.plots._style import series
+from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, series
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -250,29 +249,32 @@ def test_a_calibrator_will_do(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> N
 # ------------------------------------------------------------------------------------------------- refusals
 
 
-def test_wrong_things_are_named(model: fb.BinnedModel) -> None:
-    with pytest.raises(
-        fb.InputTypeError, match=r"predictions is of type float; pass a ReliabilityTable, a model, or predictions"
-    ):
-        plots.reliability_diagram(0.5)
-    with pytest.raises(fb.InputTypeError, match=r"predictions\['a'\] is of type str"):
-        plots.reliability_diagram({"a": "b"})
-    with pytest.raises(fb.InputError, match="predictions is empty"):
-        plots.reliability_diagram({})
-    with pytest.raises(fb.InputError, match="no samples by bin to draw; pass predictions and labels"):
-        plots.reliability_diagram(fb.BinnedModel.from_parts(edges=[0.5], values=[0.1, 0.4]))
-    with pytest.raises(fb.InputError, match=r"curves\['a'\] is a float; it must be a ValidityCurve or MeanValidityCurve"):
-        plots.validity_plot({"a": 0.5})  # type: ignore[dict-item]
-    with pytest.raises(fb.InputError, match="curves is empty"):
-        plots.validity_plot({})
-    with pytest.raises(fb.InputError, match="n_samples is empty"):
-        plots.epsilon_plot(())
-    with pytest.raises(fb.InputError, match=r"sharpness has shape \(1,\)"):
-        plots.risk_plot([2, 4], [0.1, 0.2], [0.2])
-    with pytest.raises(fb.InputTypeError, match="model is of type int"):
-        plots.step_plot(3)  # type: ignore[arg-type]
-    with pytest.raises(fb.InputError, match="n_samples has 8 entries; at most 7 curves"):
-        plots.epsilon_plot(range(10, 18))
+BARE = fb.BinnedModel.from_parts(edges=[0.5], values=[0.1, 0.4])
+PLOTS: Any = plots  # whose annotations refuse these
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: PLOTS.reliability_diagram(0.5), "predictions is of type float; pass a ReliabilityTable, a model, or"),
+        (lambda: PLOTS.reliability_diagram({"a": "b"}), r"predictions\['a'\] is of type str"),
+        (lambda: PLOTS.reliability_diagram({}), "predictions is empty"),
+        (lambda: PLOTS.reliability_diagram(BARE), "no samples by bin to draw; pass predictions and labels"),
+        (lambda: PLOTS.validity_plot({"a": 0.5}), r"curves\['a'\] is a float; it must be a ValidityCurve or MeanValidityCurve"),
+        (lambda: PLOTS.validity_plot({}), "curves is empty"),
+        (lambda: PLOTS.epsilon_plot(()), "n_samples is empty"),
+        (lambda: PLOTS.epsilon_plot(range(10, 18)), "n_samples has 8 entries; at most 7 curves"),
+        (lambda: PLOTS.risk_plot([2, 4], [0.1, 0.2], [0.2]), r"sharpness has shape \(1,\)"),
+        (lambda: PLOTS.step_plot(3), "model is of type int"),
+        (lambda: PLOTS.small_multiples({}), "tables is empty"),
+        (lambda: PLOTS.small_multiples({"a": []}), r"tables\['a'\] is of type list"),
+        (lambda: PLOTS.small_multiples({"a": assess.reliability_table([0.5], [1])}, columns=0), "columns is 0"),
+        (lambda: PLOTS.top_label_diagram([2.0], [1], [1]), r"probabilities\[0\] is 2.0"),
+    ],
+)  # fmt: skip
+def test_wrong_things_are_named(call: Any, message: str) -> None:
+    with pytest.raises(fb.InputTypeError if "is of type" in message else fb.InputError, match=message):
+        call()
 
 
 def test_without_matplotlib_the_extra_is_named(model: fb.BinnedModel, monkeypatch: pytest.MonkeyPatch) -> None:

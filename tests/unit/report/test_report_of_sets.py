@@ -11,7 +11,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess
-from fastbin.report import SetAssessment, assess_model, render_report
+from fastbin.report import Assessment, assess_model, render_report
 
 RNG = np.random.default_rng(4)
 N = 6000
@@ -27,11 +27,11 @@ def models() -> fb.ModelSet:
 
 
 @pytest.fixture(scope="module")
-def found(models: fb.ModelSet) -> SetAssessment:
+def found(models: fb.ModelSet) -> Assessment:
     return assess_model(models, SCORES[TESTED], LABELS[TESTED], cells=CELLS[TESTED])
 
 
-def test_numbers_are_those_of_the_diagnostics(models: fb.ModelSet, found: SetAssessment) -> None:
+def test_numbers_are_those_of_the_diagnostics(models: fb.ModelSet, found: Assessment) -> None:
     served, labels = models.predict(SCORES[TESTED], CELLS[TESTED], seed=0), LABELS[TESTED]
     assert found.after.brier.score == assess.brier_score(served, labels)
     assert found.before is not None
@@ -52,7 +52,7 @@ def test_numbers_are_those_of_the_diagnostics(models: fb.ModelSet, found: SetAss
     assert [certificate.kind for certificate in found.certificates] == ["conditional", "marginal", "ece"]
 
 
-def test_json_holds_no_infinity(found: SetAssessment) -> None:
+def test_json_holds_no_infinity(found: Assessment) -> None:
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert content["cells"][2]["cell"] is None
     assert content["cells"][0]["reliability"]["bins"]
@@ -113,7 +113,7 @@ def test_sets_without_a_certificate_and_cells_without_rows() -> None:
     assert "verdict" in json.dumps(assessed.to_dict())
 
 
-def test_the_page(found: SetAssessment) -> None:
+def test_the_page(found: Assessment) -> None:
     pytest.importorskip("matplotlib")
     page = render_report(found, title="By <region>", model_source="regions.fbm")
     assert "<h1>By &lt;region&gt;</h1>" in page

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import fastbin as fb
 import oracle
 from fastbin import shift, theory
+from fastbin.shift import LabelShift, rate_by_confusion, rate_by_likelihood
 from oracle import Case, close, number
 
 
@@ -330,3 +332,59 @@ def test_risk_without_rate_errors_is_the_recalibration_alone() -> None:
     assert risk.rates == 0.0
     assert risk.recalibration == pytest.approx(2 * 1.5**3 / 0.5**2 * 0.01)
     assert math.isclose(risk.total, risk.recalibration)
+
+
+# ------------------------------------------------------------------------------------------------- from counts
+
+
+def populations(calibrator: Any) -> tuple[fb.BinnedModel, np.ndarray, np.ndarray]:
+    """A source model, and scores and labels of a target where label 1 is rarer."""
+    rng = np.random.default_rng(0)
+    labels, target_labels = rng.random(3000) < 0.5, rng.random(2000) < 0.15
+    scores, target = (1.0 / (1.0 + np.exp(-rng.normal(2.0 * y - 1.0))) for y in (labels, target_labels))
+    return calibrator.fit(scores, labels).model_, target, target_labels
+
+
+SOURCES = [fb.UniformMassBinning(8), fb.CertifiedCalibration(), fb.FixedWidthBinning(8)]
+
+
+@pytest.mark.parametrize("calibrator", SOURCES)
+@pytest.mark.parametrize("estimate", [rate_by_likelihood, rate_by_confusion])
+def test_rates_from_counts_are_those_from_scores(calibrator: Any, estimate: Any) -> None:
+    model, target, _ = populations(calibrator)
+    counts = np.bincount(model.assign(target), minlength=model.n_bins)
+    assert estimate(model, counts=counts, seed=3) == estimate(model, target, seed=3)
+
+
+@pytest.mark.parametrize("calibrator", SOURCES)
+@pytest.mark.parametrize("method", ["labels", "likelihood", "confusion"])
+def test_a_model_moved_by_counts_is_that_moved_by_rows(calibrator: Any, method: str) -> None:
+    model, target, labels = populations(calibrator)
+    bins = model.assign(target)
+    counts, ones = (np.bincount(rows, minlength=model.n_bins) for rows in (bins, bins[labels]))
+    by_counts = LabelShift(model, method=method).fit_counts(counts, ones if method == "labels" else None)
+    rows = {"labels": labels} if method == "labels" else {"scores": target}
+    by_rows = LabelShift(model, method=method).fit(**rows)
+    assert by_counts.model_.to_bytes() == by_rows.model_.to_bytes()
+    assert by_counts.rate_ == by_rows.rate_
+
+
+FOUR = populations(fb.UniformMassBinning(4))[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: LabelShift(FOUR).fit_counts([1, 2, 3, 4]), "label_sums is missing, and method is 'labels'"),
+        (lambda: LabelShift(FOUR, method="likelihood").fit_counts([1] * 4, [0] * 4), "is given, and method is 'likelihood'"),
+        (lambda: LabelShift(FOUR, method="known", target_rate=0.2).fit_counts([1] * 4), "is 'known', which counts no rows"),
+        (lambda: LabelShift(FOUR).fit_counts([0] * 4, [0] * 4), "counts are all 0"),
+        (lambda: rate_by_likelihood(FOUR, counts=[0] * 4), "counts are all 0"),
+        (lambda: rate_by_likelihood(FOUR, counts=[1, 2]), "counts has shape"),
+        (lambda: rate_by_likelihood(FOUR, [0.5], counts=[1, 2, 3, 4]), "counts is given, and scores too"),
+        (lambda: rate_by_likelihood(FOUR, counts=[1, 2, 3, 4], keys=[1]), "counts is given, and keys too"),
+    ],
+)  # fmt: skip
+def test_counts_that_tell_nothing_are_refused(call: Any, message: str) -> None:
+    with pytest.raises(fb.InputError, match=message):
+        call()

@@ -1,4 +1,4 @@
-"""What a calibrated classifier trains, calibrates, says and certifies."""
+"""A calibrated classifier: its training, its calibration, its answers and its certificate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
-from fastbin.sklearn.splits import Subset
+from fastbin.sklearn.training import Subset
 
 X, Y = make_classification(2000, n_features=8, flip_y=0.3, random_state=0)
 X3, Y3 = make_classification(3000, n_features=8, n_informative=5, n_classes=3, flip_y=0.3, random_state=0)
@@ -119,7 +119,7 @@ def test_two_classes() -> None:
 
 
 def floors(y: Any, clf: Any) -> Any:
-    """What each class is sure to have: its share of the rows held out, smoothed, divided by their number."""
+    """The least of each class: its share of the rows held out, smoothed, divided by their number."""
     _, calibration = clf._split(Subset.of_all(None, len(y)), np.random.RandomState(0))
     counts = np.bincount(y[calibration.at], minlength=3)
     return (counts + 1) / (counts.sum() + 3) / counts.sum()
@@ -387,3 +387,191 @@ def test_small_data_never_fail() -> None:
         few = np.r_[:12, 100:112, 200:212]
         clf = CalibratedClassifier(GaussianNB(), multiclass=multiclass, random_state=1).fit(X3[few], np.repeat([0, 1, 2], 12))
         np.testing.assert_allclose(clf.predict_proba(X3).sum(axis=1), 1.0)
+
+
+# ------------------------------------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"holdout": 0.2, "cv": 3}, "holdout is 0.2 and cv is 3; give one of the two"),
+        ({"cv": 0.25}, r"cv is 0\.25, a share; one part that is held out is holdout=0\.25"),
+        ({"cv": "prefit"}, r"cv='prefit' is not known; pass FrozenEstimator"),
+        ({"cv": "five"}, "cv is 'five'"),
+        ({"cv": 1}, "cv is 1; pass the number of folds, from 2 on"),
+        ({"cv": True}, "cv is True"),
+        ({"cv": [([0, 1, 2], [3])]}, "is missing from the training part of fold 0|cv does not put each row into one test part"),
+        ({"ensemble": "auto"}, "ensemble is 'auto'; an average"),
+        ({"ensemble": True}, "ensemble is True; an average of several calibrated classifiers has no model"),
+        ({"holdout": 0.0}, "holdout is 0.0; as a share it is between 0 and 1"),
+        ({"holdout": 1.5}, "holdout is 1.5"),
+        ({"holdout": 0}, "holdout is 0; pass a share"),
+        ({"holdout": 2000}, "holdout is 2000, and there are 2000 rows; leave some to train"),
+        ({"holdout": "half"}, "holdout is 'half'"),
+        ({"multiclass": "ovr"}, "multiclass is 'ovr'"),
+        ({"sample_weight_kind": "counts"}, "sample_weight_kind is 'counts'"),
+        ({"calibrator": fb.UniformMassBinning}, "calibrator is the class UniformMassBinning"),
+        ({"calibrator": LogisticRegression()}, "calibrator is of type LogisticRegression"),
+        ({"estimator": LogisticRegression}, "estimator is the class LogisticRegression"),
+        ({"estimator": "logistic"}, "estimator is of type str"),
+        ({"estimator": FrozenEstimator(GaussianNB().fit(X, Y)), "cv": 3}, "estimator is frozen, and all rows calibrate it"),
+        ({"estimator": FrozenEstimator(GaussianNB().fit(X, Y)), "holdout": 9}, "estimator is frozen.*leave out holdout"),
+        ({"estimator": StandardScaler()}, "has neither predict_proba nor decision_function"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(options: Any, message: str) -> None:
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=message):
+        CalibratedClassifier(**options).fit(X, Y)
+
+
+def test_a_class_that_is_missing_is_named() -> None:
+    y = np.array(["often"] * 1000, object)
+    y[:500], y[7] = "sometimes", "never"
+    messages = []
+    for seed in range(20):
+        clf = CalibratedClassifier(GaussianNB(), random_state=seed)
+        try:
+            clf.fit(X[:1000], y)
+        except ValueError as error:
+            messages.append(str(error))
+    assert 0 < len(messages) < 20, "one row of four is held out"
+    assert all(text.startswith("class 'never' is missing from the training part, which has 750 rows") for text in messages)
+    with pytest.raises(ValueError, match="y has 1 class, 'often' in every row"):
+        clf.fit(X[:10], y[-10:])
+    trained = GaussianNB().fit(X, Y)
+    with pytest.raises(fb.InputError, match=r"y\[3\] is 2, and the frozen estimator knows the classes \[0, 1\]"):
+        CalibratedClassifier(FrozenEstimator(trained)).fit(X[:5], [0, 1, 0, 2, 1])
+    one_class = CalibratedClassifier(FrozenEstimator(trained)).fit(X[:50], np.ones(50, int))
+    assert one_class.classes_.tolist() == [0, 1]
+
+
+# ------------------------------------------------------------------------------------------------- seeds, folds, events
+
+
+FROZEN = FrozenEstimator(LinearSVC(random_state=0).fit(X, np.where(Y == 1, "paid", "default")))
+
+
+# ------------------------------------------------------------------------------------------------- seeds that are kept
+
+
+@pytest.mark.parametrize("given", [None, 7, "state"])
+def test_the_seed_of_a_fit_is_kept(given: Any) -> None:
+    """With it, the same rows are held out, the forest is the same, and so is a calibrator that draws."""
+    state = np.random.RandomState(7) if given == "state" else given
+    calibrator = fb.UniformMassBinning(5, ties="random", seed=None)
+    options: dict[str, Any] = {"calibrator": calibrator}
+    forest = RandomForestClassifier(3, max_depth=4)
+    clf = CalibratedClassifier(forest, random_state=state, **options).fit(X, Y)
+    assert given != 7 or clf.random_state_ == 7
+    again = CalibratedClassifier(forest, random_state=clf.random_state_, **options).fit(X, Y)
+    assert again.random_state_ == clf.random_state_
+    assert again.model_.to_bytes() == clf.model_.to_bytes()
+    np.testing.assert_array_equal(again.estimator_.predict_proba(X), clf.estimator_.predict_proba(X))
+    assert clf.get_params()["random_state"] is state
+    assert calibrator.seed is None
+
+
+def test_a_seed_is_drawn_anew_for_each_fit() -> None:
+    seeds = {CalibratedClassifier(GaussianNB()).fit(X[:200], Y[:200]).random_state_ for _ in range(5)}
+    assert len(seeds) > 1
+
+
+# ------------------------------------------------------------------------------------------------- folds without a class
+
+
+def test_a_class_that_a_fold_never_saw_has_probability_0_there() -> None:
+    """As in scikit-learn, which gives the column of such a class zeros."""
+    y = Y3.copy()
+    y[y == 2] = 1
+    y[:5] = 2
+    folds = [(np.arange(1500, 3000), np.arange(1500)), (np.arange(1500), np.arange(1500, 3000))]
+    with pytest.warns(fb.FastbinWarning, match="class 2 is missing from the training part of fold 0, so"):
+        clf = CalibratedClassifier(GaussianNB(), cv=folds, multiclass="one-vs-rest", calibrator=fb.FixedWidthBinning(1)).fit(
+            X3, y
+        )
+    assert clf.predict_proba(X3).shape == (3000, 3)
+    assert clf.model_[2].n_samples == 3000
+    with pytest.warns(fb.FastbinWarning, match="missing"):
+        tops = CalibratedClassifier(GaussianNB(), cv=folds, calibrator=fb.FixedWidthBinning(1)).fit(X3, y)
+    fits = [GaussianNB().fit(X3[train], y[train]) for train, _ in folds]
+    seen = np.zeros((3000, 3))
+    seen[:1500, :2], seen[1500:] = fits[0].predict_proba(X3[:1500]), fits[1].predict_proba(X3[1500:])
+    own = fb.multi.TopLabelBinning(calibrator=fb.FixedWidthBinning(1), classes=[0, 1, 2]).fit(seen, y).model_
+    assert [tops.model_[k].counts.tolist() for k in range(3)] == [own[k].counts.tolist() for k in range(3)]
+
+
+def test_one_class_of_two_in_a_fold() -> None:
+    y = np.arange(200) >= 100
+    folds = [(np.arange(100, 200), np.arange(100)), (np.arange(100), np.arange(100, 200))]
+    with pytest.warns(fb.FastbinWarning) as told:
+        clf = CalibratedClassifier(DecisionTreeClassifier(), cv=folds, calibrator=fb.FixedWidthBinning(2)).fit(X[:200], y)
+    missing = [str(each.message).partition(" from")[0] for each in told if "from the training part" in str(each.message)]
+    assert missing == ["class False is missing", "class True is missing"]
+    assert clf.model_.counts.tolist() == [100, 100]
+    assert clf.model_.label_sums.tolist() == [100, 0], "each tree was sure of the class that it alone had seen"
+    with pytest.raises(fb.InputError, match="class False is missing from the training part of fold 0"):
+        CalibratedClassifier(LinearSVC(), cv=folds).fit(X[:200], y)
+
+
+# ------------------------------------------------------------------------------------------------- what p is about
+
+PAID = np.where(Y == 1, "paid", "default")
+
+
+def test_a_certificate_is_about_the_class_that_is_positive() -> None:
+    """The alphabet puts 'default' first; the probability of default is what is calibrated, certified and saved."""
+    clf = CalibratedClassifier(LogisticRegression(), random_state=0, positive="default").fit(X, PAID)
+    assert clf.classes_.tolist() == ["default", "paid"]
+    assert clf.positive_ == clf.model_.event == "default"
+    probabilities, scores = clf.predict_proba(X), clf.estimator_.predict_proba(X)
+    np.testing.assert_array_equal(probabilities[:, 0], clf.model_.predict(scores[:, 0]))
+    np.testing.assert_array_equal(probabilities[:, 1], 1.0 - probabilities[:, 0])
+    assert np.corrcoef(probabilities[:, 0], Y)[0, 1] < -0.3
+    classes, top = clf.predict_top(X)
+    np.testing.assert_array_equal(classes, clf.predict(X))
+    np.testing.assert_array_equal(top, probabilities.max(axis=1))
+    ends = clf.predict_interval(X)
+    np.testing.assert_array_equal(ends, clf.model_.predict_interval(scores[:, 0]))
+    assert clf.score(X, PAID) > 0.6
+    assert clf.certificate().n_samples == 500
+
+
+@pytest.mark.parametrize(
+    ("names", "positive", "event"),
+    [
+        (["default", "paid"], None, "paid"), ([0, 1], None, ""), ([False, True], None, ""), ([0, 1], 0, "0"),
+        ([1, 2], None, "2"), ([1, 2], 1, "1"), (["a", "b" * 300], None, ""),
+    ],
+)  # fmt: skip
+def test_the_event_is_called_as_the_class(names: Any, positive: Any, event: str) -> None:
+    clf = CalibratedClassifier(LogisticRegression(), random_state=0, positive=positive).fit(X, np.array(names)[Y])
+    assert clf.positive_ == (names[1] if positive is None else positive)
+    assert clf.model_.event == event
+    assert fb.BinnedModel.from_bytes(clf.model_.to_bytes()).event == event
+    second = CalibratedClassifier(LogisticRegression(), random_state=0).fit(X, Y)
+    if clf.positive_ == names[1]:
+        assert clf.model_.same_map(second.model_)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LinearSVC(random_state=0), FrozenEstimator(LinearSVC(random_state=0).fit(X, PAID))], ids=repr
+)
+def test_decisions_of_the_first_class(estimator: Any) -> None:
+    clf = CalibratedClassifier(estimator, random_state=0, positive="default").fit(X, PAID)
+    decisions = clf.estimator_.decision_function(X)
+    np.testing.assert_array_equal(clf.predict_proba(X)[:, 0], clf.model_.predict(-decisions))
+    assert clf.score(X, PAID) > 0.6
+
+
+def test_out_of_fold_scores_of_the_first_class() -> None:
+    clf = CalibratedClassifier(GaussianNB(), cv=3, positive="default", calibrator=fb.UniformMassBinning(5)).fit(X, PAID)
+    assert clf.model_.event == "default"
+    assert (np.diff(clf.model_.values) > 0).all()
+
+
+def test_a_positive_class_that_is_none() -> None:
+    with pytest.raises(fb.InputError, match=r"positive is 'late', which is none of the classes \['default', 'paid'\]"):
+        CalibratedClassifier(positive="late").fit(X, PAID)
+    with pytest.raises(fb.InputError, match="positive is 1, and each of the 3 classes has a probability; leave it out"):
+        CalibratedClassifier(positive=1).fit(X3, Y3)

@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 import fastbin as fb
-from fastbin.sklearn.rounding import BITS, half_a_step_down, rounded
+from fastbin.sklearn.calibrating import BITS, half_a_step_down, rounded
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False, min_value=-1e200, max_value=1e200)
 

@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
-from fastbin.sklearn.splits import Subset, draw_held_out
+from fastbin.sklearn.training import Subset, draw_held_out
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1200, 3))
