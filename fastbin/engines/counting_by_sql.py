@@ -21,7 +21,7 @@ from fastbin.engines.queries import (
     with_answer,
 )
 from fastbin.engines.scoring import KEY_DIGITS, NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, models_of
-from fastbin.export.steps import limits_of
+from fastbin.export.form import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 

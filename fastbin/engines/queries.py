@@ -18,11 +18,9 @@ from fastbin._base.checks import MOST_SAMPLES
 from fastbin._base.errors import InputTypeError
 from fastbin.engines.scoring import KEY_DIGITS
 from fastbin.engines.tables import package_of
-from fastbin.export.dialects import DIALECTS, Dialect
-from fastbin.export.expressions import MOST_STEPS
+from fastbin.export.dialects import DIALECTS, MOST_STEPS, Dialect
 from fastbin.export.lookup import SqlTables
-from fastbin.export.sql import sql
-from fastbin.export.sql_set import sql_set
+from fastbin.export.sql import sql, sql_set
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 

@@ -14,7 +14,7 @@ from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s, UI
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.engines.arrow_columns import decoded, is_text, scores_of
 from fastbin.engines.tables import pyarrow
-from fastbin.export.steps import limits_of
+from fastbin.export.form import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 

@@ -1,7 +1,8 @@
 """Models and sets of models as JSON: everything that their files hold, for programs that read no other format.
 
 csrc/FORMAT.md ("Models as JSON") is the schema. The text is canonical, as the file is: the same model always gives the same
-text, and the text gives the same bytes back.
+text, and the text gives the same bytes back. Reading trusts nothing: what is of another type, loses a digit or is out of its
+range is refused with its place.
 """
 
 from __future__ import annotations
@@ -9,38 +10,186 @@ from __future__ import annotations
 import json as standard_json
 import math
 import os
+import re
 from collections import Counter
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from fastbin._base.array_types import Array
 from fastbin._base.errors import FormatError, InputError, InputTypeError
-from fastbin._core.fields import ALWAYS, FIELDS, Field, native_parts
+from fastbin._core.fields import ALWAYS, FIELDS, OTHERWISE, Field, Limit, native_parts
 from fastbin._core.schemes import RATE_ORIGINS, ClassRate, ClassRates
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.json_faults import fault_of_model, fault_of_set
-from fastbin.export.json_values import (
-    BYTES,
-    DECIMAL_TEXT,
-    EXACT,
-    INTEGER,
-    KEY_TEXT,
-    NUMBER,
-    TEXT,
-    WORD,
-    JsonKind,
-    list_of,
-    read_object,
-    refused,
-    rows_of,
-    shown,
-    unbounded,
-)
-from fastbin.export.steps import digest_of
+from fastbin.export.form import digest_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
 
 VERSION = 1
+
+# Beyond, programs that keep every number as a double lose digits: such integers are written as text.
+EXACT = 2**53
+
+DECIMAL = re.compile(r"(?:0|-?[1-9][0-9]*)\Z")
+KEY = re.compile(r"[0-9a-f]{16}\Z")
+HEXADECIMAL = re.compile(r"[0-9a-f]+\Z")  # by single digits, as a repeated group takes memory for each repetition
+
+LONGEST_WORD = 64  # a digest; the words of the schema are shorter
+MOST_SHOWN = 60  # characters of a value in a message
+
+
+class JsonKind(NamedTuple):
+    """`write` makes what JSON has of a value; `read` makes the value again, and is told the place, for its refusal."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any, str], Any]
+
+
+def refused(place: str, value: Any, expected: str) -> FormatError:
+    """The error for a value that is not what stands there."""
+    return FormatError(f"{place} is {shown(value)}; {expected} is expected")
+
+
+def shown(value: Any) -> str:
+    """A value in words, however large it is or deeply nested."""
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    text = repr(value[:MOST_SHOWN] if isinstance(value, str) else value)
+    is_whole = len(text) <= MOST_SHOWN and not (isinstance(value, str) and len(value) > MOST_SHOWN)
+    return text if is_whole else text[: MOST_SHOWN - 3] + "..."
+
+
+def _read_number(value: Any, place: str) -> float:
+    if type(value) is float and math.isfinite(value) and (value or math.copysign(1.0, value) > 0.0):
+        return value
+    if type(value) is int and abs(value) <= EXACT:  # 1 for 1.0, as some programs write it
+        return float(value)
+    raise refused(place, value, "a finite number" if value != 0 else "0.0")
+
+
+def _read_text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise refused(place, value, "a text")
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise FormatError(f"{place} holds half of a surrogate pair, which is no character")
+    return value
+
+
+def _read_word(value: Any, place: str) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_WORD:
+        raise refused(place, value, "a text" if not isinstance(value, str) else "a word of the schema")
+    return value
+
+
+def _whole(value: Any) -> int | None:
+    """The integer of at most 64 bits in a text of decimal digits."""
+    return int(value) if isinstance(value, str) and len(value) <= 20 and DECIMAL.match(value) else None
+
+
+def _is_integer(value: Any) -> bool:
+    if type(value) is int:
+        return abs(value) <= EXACT
+    return (whole := _whole(value)) is not None and abs(whole) > EXACT
+
+
+def _is_decimal(value: Any) -> bool:
+    return (whole := _whole(value)) is not None and -(2**63) <= whole < 2**63
+
+
+def _simple(write: Callable[[Any], Any], is_right: Callable[[Any], Any], read: Callable[[Any], Any], expected: str) -> JsonKind:
+    """A value that has one form."""
+
+    def checked(value: Any, place: str) -> Any:
+        if not is_right(value):
+            raise refused(place, value, expected)
+        return read(value)
+
+    return JsonKind(write, checked)
+
+
+NUMBER, TEXT, WORD = JsonKind(float, _read_number), JsonKind(str, _read_text), JsonKind(str, _read_word)
+INTEGER = _simple(
+    lambda value: int(value) if abs(int(value)) <= EXACT else str(int(value)),
+    _is_integer, int, "an integer, as a text beyond 2**53,",
+)  # fmt: skip
+DECIMAL_TEXT = _simple(str, _is_decimal, int, "a text of the decimal digits of an integer of 64 bits")
+KEY_TEXT = _simple(
+    lambda key: f"{int(key):016x}", lambda value: isinstance(value, str) and KEY.match(value),
+    lambda value: int(value, 16), "a text of 16 lower-case hexadecimal digits",
+)  # fmt: skip
+BYTES = _simple(
+    bytes.hex, lambda value: isinstance(value, str) and len(value) % 2 == 0 and HEXADECIMAL.match(value),
+    bytes.fromhex, "a text of lower-case hexadecimal digits, two for each byte,",
+)  # fmt: skip
+
+
+def read_object(value: Any, place: str, members: dict[str, JsonKind], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The members of an object, by their kinds: no other, and all that are not optional. Place "": the whole text."""
+    here, within = place or "the text", f"{place}." if place else ""
+    if not isinstance(value, dict):
+        raise refused(here, value, "an object")
+    for name in value:
+        if name not in members:
+            raise FormatError(f"{here} has a member {shown(name)}, which this version of fastbin does not know")
+    for name in members:
+        if name not in value and name not in optional:
+            raise FormatError(f"{here} has no member {name!r}")
+    return {name: kind.read(value[name], within + name) for name, kind in members.items() if name in value}
+
+
+def unbounded(infinity: float) -> JsonKind:
+    """A number, or null for this infinity."""
+    return JsonKind(
+        lambda value: None if value == infinity else float(value),
+        lambda value, place: infinity if value is None else _read_number(value, place),
+    )
+
+
+def list_of(kind: JsonKind, dtype: Any = None, width: int = 0) -> JsonKind:
+    """A list of values of one kind; with a dtype, an array; with a width, a list of lists of so many, of two dimensions."""
+
+    def given(value: Any, place: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise refused(place, value, "a list")
+        return value
+
+    def row(value: Any, place: str) -> list[Any]:
+        if len(given(value, place)) != width:
+            raise FormatError(f"{place} has {len(value)} entries; {width} are expected")
+        return [kind.read(each, f"{place}[{i}]") for i, each in enumerate(value)]
+
+    def read(value: Any, place: str) -> Any:
+        n = len(given(value, place))
+        if width:
+            entries = (entry for i, each in enumerate(value) for entry in row(each, f"{place}[{i}]"))
+            return _array(entries, width * n, place, dtype).reshape(-1, width)
+        entries = (kind.read(each, f"{place}[{i}]") for i, each in enumerate(value))
+        return list(entries) if dtype is None else _array(entries, n, place, dtype)
+
+    def write(values: Any) -> list[Any]:
+        plain = values.tolist() if isinstance(values, np.ndarray) else values
+        return [[kind.write(each) for each in row] if width else kind.write(row) for row in plain]
+
+    return JsonKind(write, read)
+
+
+def _array(entries: Iterable[Any], n_entries: int, place: str, dtype: Any) -> Any:
+    """An array, without a second list of its entries. Integers are checked here, as NumPy 1 wraps them around."""
+    limits = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
+
+    def checked() -> Iterator[Any]:
+        for each in entries:
+            if limits is not None and not limits.min <= each <= limits.max:
+                raise FormatError(f"{place} has an entry {each}, which {limits.bits} bits do not hold")
+            yield each
+
+    return np.fromiter(checked(), dtype, n_entries)
+
+
+# ------------------------------------------------------------------------------------------------- members
 
 RATE_MEMBERS = {"origin": WORD, "rate": NUMBER, "count": INTEGER, "ones": INTEGER}
 RATE = JsonKind(
@@ -68,13 +217,14 @@ def _kind_of(field: Field) -> JsonKind:
     if field.kind == "other":
         return OTHER[field.name]
     single = SINGLE[field.kind]
-    if not field.axis:
-        return single
-    return rows_of(single, field.width, field.dtype) if field.width else list_of(single, field.dtype)
+    return list_of(single, field.dtype, field.width) if field.axis else single
 
 
 MODEL_MEMBERS = {field.name: _kind_of(field) for field in FIELDS}
 ABSENT = {field.name: field.absent for field in FIELDS if field.absent is not ALWAYS}
+
+
+# ------------------------------------------------------------------------------------------------- models
 
 
 def json(model: Any) -> str:
@@ -207,11 +357,7 @@ def _laid_out(members: dict[str, Any]) -> str:
 def _model_members(model: BinnedModel) -> dict[str, Any]:
     low, high = (-math.inf, math.inf) if model.score_range is None else model.score_range
     word, parameters = model.map
-    parts: dict[str, Any] = {
-        name: getattr(model, name)
-        for name in MODEL_MEMBERS
-        if name not in ("map", "map_parameters", "score_min", "score_max", "note", "note_bytes", "provenance")
-    }
+    parts: dict[str, Any] = {name: getattr(model, name) for name in MODEL_MEMBERS if name not in (*OTHERWISE, "note")}
     parts |= {"map": word, "map_parameters": parameters, "score_min": low, "score_max": high}
     parts["provenance"] = model._provenance.decode()
     try:
@@ -341,6 +487,67 @@ def _read_set(value: Any, place: str) -> ModelSet:
     except (InputError, InputTypeError) as error:
         raise fault_of_set({**members, "keys": keys}, place) or FormatError(f"{place}: {error}") from None
     return made
+
+
+# ------------------------------------------------------------------------------------------------- faults
+
+# Where parts contradict what they can be: the C library says what is wrong, and not where.
+
+
+def fault_of_model(parts: Mapping[str, Any], place: str) -> FormatError | None:
+    """The first entry that no model has there; None where only several entries together are wrong."""
+    return next(_faults_of_model(parts, place), None)
+
+
+def fault_of_set(members: Mapping[str, Any], place: str) -> FormatError | None:
+    """The same of the members of a set."""
+    keys, models = members["keys"], members["models"]
+    if not models:
+        return FormatError(f"{place}.models is empty; a set has one model or more")
+    marks = [key.encode() if isinstance(key, str) else key for key in keys]
+    for i in range(1, len(marks)):
+        if marks[i] <= marks[i - 1]:
+            return refused(f"{place}.keys[{i}]", str(keys[i]), f"a key that comes after {str(keys[i - 1])!r}")
+    numbers = members.get("model_of_key", ())
+    for i, number in enumerate(numbers):
+        if not 0 <= number < len(models):
+            return refused(f"{place}.model_of_key[{i}]", int(number), f"a number from 0 to {len(models) - 1}")
+    return None
+
+
+def _faults_of_model(parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
+    edges, keys, first = parts["edges"], parts.get("edge_keys"), parts.get("first_step")
+    is_less = edges[1:] < edges[:-1]
+    if keys is not None:
+        is_less |= (edges[1:] == edges[:-1]) & (keys[1:] < keys[:-1])
+    for i in np.flatnonzero(is_less)[:1] + 1:
+        yield refused(f"{place}.edges[{i}]", edges[i].item(), f"an edge that does not come before {edges[i - 1].item()!r}")
+    if first is not None and len(first):
+        is_wrong = np.append(first[0] != 0, np.diff(first) <= 0) | (first >= max(len(parts["values"]), 1))
+        for i in np.flatnonzero(is_wrong)[:1]:
+            expected = f"a step from {int(first[i - 1]) + 1} to {len(parts['values']) - 1}" if i else "0"
+            yield refused(f"{place}.first_step[{i}]", first[i].item(), expected)
+    for field in FIELDS:
+        if parts.get(field.name) is not None and (field.low, field.high) != (None, None):
+            yield from _beyond(field, parts, place)
+
+
+def _beyond(field: Field, parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
+    """The first entry beyond its limits."""
+    own = np.asarray(parts[field.name])
+    least, most = (_limits(limit, own, parts) for limit in (field.low, field.high))
+    for at in zip(*np.nonzero(np.atleast_1d((own < least) | (own > most))), strict=True):
+        here = tuple(map(int, at))[: own.ndim]
+        start, end = least[here].item(), most[here].item()
+        expected = f"a number from {start} " + ("on" if end == np.inf else f"to {end}")
+        yield refused(f"{place}.{field.name}" + "".join(f"[{i}]" for i in here), own[here].item(), expected)
+        return
+
+
+def _limits(limit: Limit, own: Array, parts: Mapping[str, Any]) -> Array:
+    """The limit of each entry."""
+    of_all = parts.get(limit) if isinstance(limit, str) else limit
+    return np.broadcast_to(np.inf if of_all is None else np.asarray(of_all), own.shape)
 
 
 MODEL = JsonKind(_model_members, _read_model)

@@ -10,12 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s
-from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.curves import form_of
-from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, TENSORS, inputs_of, metadata_of, outputs_of
-from fastbin.export.onnx_nodes import PURPOSE, Nodes, TensorNames, add_answers
+from fastbin.export.form import form_of
+from fastbin.export.onnx import (
+    LEAST_OPSET,
+    OUTPUT_KEY,
+    SHA256_KEY,
+    TENSORS,
+    Nodes,
+    TensorNames,
+    add_answers,
+    inputs_of,
+    metadata_of,
+    outputs_of,
+    package,
+)
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -102,9 +112,7 @@ def append_onnx(
     >>> int((probabilities != model.predict(scores)).sum())
     0
     """
-    with needed_for(PURPOSE, extra="onnx"):
-        from onnx import helper
-
+    package()
     checked = as_model_or_set(model)
     parts = form_of(checked, outputs, alpha)
     made = _read(classifier_graph)
@@ -126,7 +134,7 @@ def append_onnx(
     graph.output.extend(outputs_of(names, (None,)))
     known = {each.domain for each in made.opset_import}
     used = {"" if node.domain == "ai.onnx" else node.domain for node in nodes.nodes}
-    made.opset_import.extend(helper.make_opsetid(domain, versions[domain]) for domain in sorted(used - known))
+    made.opset_import.extend(package().helper.make_opsetid(domain, versions[domain]) for domain in sorted(used - known))
     for key, value in metadata_of(checked, names, alpha).items():
         made.metadata_props.add(key=key, value=value)
     return made
@@ -200,9 +208,8 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
 
 def _read(classifier_graph: Any) -> Any:
     """A copy of the graph."""
-    with needed_for(PURPOSE, extra="onnx"):
-        import onnx
-        from google.protobuf.message import DecodeError
+    onnx = package()
+    from google.protobuf.message import DecodeError
 
     try:
         if isinstance(classifier_graph, (str, os.PathLike)):
@@ -242,12 +249,10 @@ def _versions(made: Any) -> dict[str, int]:
 
 def _score_output(graph: Any, output: str | None) -> ScoreOutput:
     """The tensor with the scores, and its column."""
-    with needed_for(PURPOSE, extra="onnx"):
-        from onnx import TensorProto
-
     outputs = {each.name: each for each in graph.output}
     zipped = {node.output[0]: node for node in graph.node if node.op_type == "ZipMap"}
-    floats = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
+    types = package().TensorProto
+    floats = (types.FLOAT16, types.FLOAT, types.DOUBLE)
     candidates = [name for name, each in outputs.items() if name in zipped or each.type.tensor_type.elem_type in floats]
     name = _the_score_output(outputs, candidates, output, "classifier_graph")
     if name in zipped:

@@ -16,7 +16,7 @@ from exported import model_of
 
 import fastbin as fb
 from fastbin.export.c_source import codes_of
-from fastbin.export.steps import digest_of
+from fastbin.export.form import digest_of
 
 STRICT = ["-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Werror"]
 C99, CPP11 = ["-xc", "-std=c99", *STRICT], ["-xc++", "-std=c++11", *STRICT]

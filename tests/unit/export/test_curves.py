@@ -13,7 +13,7 @@ from exported import bits, rows_without_answer
 from exported_curves import CURVES, LINES, curve_model_of, hard_curve_scores
 
 import fastbin as fb
-from fastbin.export.curves import OPERATIONS, Curve, Expression, Name, Number, curve_of, written
+from fastbin.export.form import OPERATIONS, Curve, Expression, Name, Number, curve_of, written
 
 
 def divided(x: float, y: float) -> float:

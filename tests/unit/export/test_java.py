@@ -14,7 +14,7 @@ from compiled import CASES, CURVE_CASES, Case
 from exported import GREATEST, model_of, model_with_edges_of_all_sizes
 
 import fastbin as fb
-from fastbin.export.steps import digest_of
+from fastbin.export.form import digest_of
 
 pytestmark = pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 from fastbin._core.fields import native_parts
+from fastbin.export.form import digest_of
 from fastbin.export.json import MODEL_MEMBERS, SET_MEMBERS
-from fastbin.export.steps import digest_of
 
 TESTS = Path(__file__).resolve().parent.parent.parent
 GOLDEN = sorted((TESTS / "golden").glob("*/models/*.fbm")) + sorted((TESTS / "golden").glob("*/sets/*.fbm"))

@@ -13,8 +13,8 @@ from exported_curves import CURVES, LINES, curve_model_of, hard_curve_scores
 
 import fastbin as fb
 from fastbin.export import onnx as write
+from fastbin.export.form import OUTPUTS, digest_of, promise_of
 from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, VERSION_KEY
-from fastbin.export.steps import OUTPUTS, digest_of, promise_of
 
 LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL")
 

@@ -20,8 +20,8 @@ from onnx import TensorProto, helper
 
 import fastbin as fb
 from fastbin.export import append_onnx, onnx_scores
+from fastbin.export.form import OUTPUTS, digest_of
 from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY
-from fastbin.export.steps import OUTPUTS, digest_of
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(6000, 4)).astype(np.float32)

@@ -9,7 +9,7 @@ import pytest
 from exported import model_of
 
 import fastbin as fb
-from fastbin.export.rows import answers, given_rows, hard_rows
+from fastbin.export.verify import answers, given_rows, hard_rows
 
 POOLED = fb.ModelSet(
     {"north": model_of("10 bins, keys"), "clips": model_of("clips")}, pool=model_of("10 bins"), pooled_keys=["far"],

@@ -220,7 +220,7 @@ def test_all_columns_are_kept_and_the_source_may_be_a_query(engine: Any, fitted:
 
 @pytest.mark.parametrize("dialect", sorted(fastbin.export.dialects.DIALECTS))
 def test_every_export_tells_its_model(dialect: str, fitted: fb.UniformMassBinning) -> None:
-    from fastbin.export.steps import description_of
+    from fastbin.export.form import description_of
 
     expression = fb.export.sql(fitted, dialect=dialect)
     told = re.match(r"/\* (.*?) \*/\nCASE WHEN ", expression, re.DOTALL)

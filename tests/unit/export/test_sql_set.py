@@ -13,7 +13,7 @@ from sql_engines import AWKWARD, INTEGERS, WITH_NUL, answers_of, check_set, mixe
 
 import fastbin as fb
 from fastbin.export.dialects import DIALECTS
-from fastbin.export.steps import digest_of
+from fastbin.export.form import digest_of
 
 dialects = pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 

@@ -16,8 +16,8 @@ from exported import model_of
 from exported_curves import curve_model_of
 
 import fastbin as fb
-from fastbin.export.about import digest_in, target_of
-from fastbin.export.steps import digest_of
+from fastbin.export.form import digest_of
+from fastbin.export.verify import digest_in, target_of
 
 _verify = partial(fb.export.verify, run_code=True)
 Model = Any  # a model or a set
