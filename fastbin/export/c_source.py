@@ -118,7 +118,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     A model that splits ties by key has functions of ``(double score, uint64_t key)``; those of a set have the cell first:
     ``int64_t cell``, or ``const char *cell, size_t size`` for text in UTF-8.
 
-    All functions give -1 where there is no answer: for NaN, infinite scores, scores outside the range of a model that does not
+    All functions give -1 for rows without an answer: NaN, infinite scores, scores outside the range of a model that does not
     clip, and unknown cells of a set that refuses them. The cells that a set with a pool does not know have the value of the
     pool, bin -1 and the interval [0, 1].
 
@@ -174,7 +174,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
 
 
 def _manual(source: Tables | Curve, language: Language) -> list[str]:
-    """What the functions are, for those who have nothing but the header."""
+    """The functions, for those who have nothing but the header."""
     functions = signatures(source, language)
     width = max(map(len, functions.values()))
     said = ["", *(f"{function:<{width}}  {SHOWN[output][1]}" for output, function in functions.items()), ""]

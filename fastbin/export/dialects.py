@@ -1,4 +1,4 @@
-"""What the SQL of one engine calls numbers, texts, casts, tables and comments, and the expressions that users give.
+"""The words of each engine's SQL for numbers, texts, casts, tables and comments, and the expressions that users give.
 
 Every dialect writes doubles so that its engine reads back all 64 bits, and compares texts by their bytes.
 """
@@ -126,7 +126,7 @@ _ALL = (
         "postgresql", lambda value: f"float8 '{scientific(value)}'", postgresql_text, "float8", "bigint", 'text COLLATE "C"',
         bytewise='{} COLLATE "C"', as_text="CAST({} AS text)", has_array=True, lookup="seek",
     ),
-    # A column of texts would be compared as texts, and a cast makes 0.0 of what is no number. SQLite compares each constant
+    # A column of texts would be compared as texts, and a cast makes 0.0 of any other text. SQLite compares each constant
     # expression of a statement with all before it: 4,096 rows take 30 times as long as by 128.
     Dialect(
         "sqlite", quotient, sqlite_text, "REAL", "INTEGER", "TEXT",
@@ -245,7 +245,7 @@ def moved(number: str, low: str, high: str) -> str:
 
 
 def sought(score: str, key: str | None, limits: Sequence[str] | None, dialect: Dialect) -> str:
-    """What is looked up in a table: the score as a double, moved between the limits; NULL for rows of another form.
+    """The expression to look up in a table: the score as a double, moved between the limits; NULL for rows of another form.
 
     Without limits infinite scores, and NaN, need no guard, as no step reaches so far.
     """

@@ -1,4 +1,4 @@
-"""What every export is written from: steps as plain columns, or, for models without steps, arithmetic.
+"""The form that every export is written from: steps as plain columns, or, for models without steps, arithmetic.
 
 A target needs a guard, an ascending list of edges and, for each thing that is asked for, one entry a step. All of that is
 decided here, so that a target has nothing to do but write it down: which scores have an answer, whether keys are compared, and
@@ -18,6 +18,7 @@ import ast
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,7 +171,7 @@ def digest_of(model: BinnedModel | ModelSet) -> str:
 
 
 def description_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = (), alpha: float | None = None) -> tuple[str, ...]:
-    """What every export says about itself, line by line: the version, the digest, the model with the alpha of the ends of its
+    """The facts that every export states, line by line: the version, the digest, the model with the alpha of the ends of its
     intervals if these are among the outputs, what it promises, of which event p is the probability, and how it came about."""
     about = f"{len(model)} cells, {model.n_models} models, " if model.is_set else f"scheme {model.scheme}, "
     ends = f", intervals at alpha {float(ALPHA if alpha is None else alpha)!r}" if set(ENDS) & set(outputs) else ""
@@ -237,7 +238,12 @@ def formula(text: str, **numbers: float) -> Expression:
             return Operation("choose", (parsed(node.test), parsed(node.body), parsed(node.orelse)))
         return Operation(node.func.id, tuple(map(parsed, node.args)))
 
-    return parsed(ast.parse(text, mode="eval").body)
+    return parsed(_syntax(text))
+
+
+@cache  # there are a score of texts
+def _syntax(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def parts_of(expression: Expression) -> Iterator[Expression]:
@@ -360,7 +366,7 @@ def _straight_lines(model: BinnedModel) -> tuple[Pieces, Expression]:
 
 
 def _smooth(model: BinnedModel) -> tuple[tuple[Named, ...], Pieces | None, tuple[Named, ...]]:
-    """What names the logit x of the value."""
+    """The names that the logit x is worked out with, before and after the piece is known."""
     word, given = model.map
     p = dict(zip(("p0", "p1", "p2"), (*given, 0.0, 0.0, 0.0), strict=False))
     if word == "logistic":

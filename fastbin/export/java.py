@@ -28,7 +28,7 @@ KEYWORDS = """
     finally float for goto if implements import instanceof int interface long native new null package private protected public
     return short static strictfp super switch synchronized this throw throws transient true try void volatile while _
 """
-# Words that are no names of types, and the types that the class uses.
+# Words that cannot name a type, and the types that the class uses.
 NO_TYPES = "permits record sealed var yield Arrays Double HashMap Integer Long Math String"
 
 # A string constant holds 65,535 bytes at most, of which a character takes up to six: three for each half of a surrogate pair.
@@ -75,7 +75,7 @@ def java(
     A model that splits ties by key has methods of ``(double score, long key)``, where the key is unsigned: the `long` of the
     same 64 bits. Those of a set have the cell first: ``long cell``, or ``String cell``.
 
-    Where there is no answer, the methods give NaN, and `predictBin` -1: for NaN, infinite scores, scores outside the range of a
+    For rows without an answer the methods give NaN, and `predictBin` -1: NaN, infinite scores, scores outside the range of a
     model that does not clip, and cells that are null, empty, or unknown to a set that refuses them. Cells that a set with a
     pool does not know have the value of the pool, bin -1 and the interval [0, 1]. -0.0 equals 0.0.
 

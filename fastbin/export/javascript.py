@@ -61,10 +61,10 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     anything else is a TypeError. Those of a set have the cell first: a string, or a BigInt or safe integer. Where there is no
     key, ``scores.map((score) => predict(score))`` scores an array.
 
-    Where there is no answer, the functions give NaN, and `predictBin` -1: for what is no number, infinite, or outside the range
-    of a model that does not clip, for what is no cell, such as null, 0.5 and "", and for cells that are unknown to a set that
-    refuses them. Cells that a set with a pool does not know have the value of the pool, bin -1 and the interval [0, 1]. -0
-    equals 0. O(log E) a score for E edges.
+    For rows without an answer the functions give NaN, and `predictBin` -1: for scores that are not finite numbers, or outside
+    the range of a model that does not clip, for values that cannot be cells, such as null, 0.5 and "", and for cells that are
+    unknown to a set that refuses them. Cells that a set with a pool does not know have the value of the pool, bin -1 and the
+    interval [0, 1]. -0 equals 0. O(log E) a score for E edges.
 
     A model without steps has the value alone. Interpolated values have the same bits; smooth ones differ in the last bits, as
     each engine has its own `exp` and `log`.
@@ -120,7 +120,7 @@ function modelOf(cell) {{
 
 
 def _checks(source: Tables | Curve) -> list[str]:
-    """Refuse what is no key, and give no answer to what is no number."""
+    """Refuse a key of another type, and give no answer to a score of another type."""
     nothing = "NaN" if isinstance(source, Curve) else "-1"
     is_number = f'if (typeof score !== "number") return {nothing};'
     if isinstance(source, Curve) or source.edge_keys is None:

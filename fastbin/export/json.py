@@ -74,7 +74,7 @@ def _read_text(value: Any, place: str) -> str:
     if not isinstance(value, str):
         raise refused(place, value, "a text")
     if any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise FormatError(f"{place} holds half of a surrogate pair, which is no character")
+        raise FormatError(f"{place} holds half of a surrogate pair, which does not stand for a character")
     return value
 
 
@@ -89,23 +89,30 @@ def _whole(value: Any) -> int | None:
     return int(value) if isinstance(value, str) and len(value) <= 20 and DECIMAL.match(value) else None
 
 
-def _is_integer(value: Any) -> bool:
+def _integer(value: Any) -> int | None:
     if type(value) is int:
-        return abs(value) <= EXACT
-    return (whole := _whole(value)) is not None and abs(whole) > EXACT
+        return value if abs(value) <= EXACT else None
+    whole = _whole(value)
+    return whole if whole is not None and abs(whole) > EXACT else None
 
 
-def _is_decimal(value: Any) -> bool:
-    return (whole := _whole(value)) is not None and -(2**63) <= whole < 2**63
+def _decimal(value: Any) -> int | None:
+    whole = _whole(value)
+    return whole if whole is not None and -(2**63) <= whole < 2**63 else None
 
 
-def _simple(write: Callable[[Any], Any], is_right: Callable[[Any], Any], read: Callable[[Any], Any], expected: str) -> JsonKind:
-    """A value that has one form."""
+def _is_hexadecimal(text: str) -> bool:
+    return len(text) % 2 == 0 and HEXADECIMAL.match(text) is not None
+
+
+def _simple(write: Callable[[Any], Any], read: Callable[[Any], Any], expected: str) -> JsonKind:
+    """A value that has one form; `read` gives None for any other."""
 
     def checked(value: Any, place: str) -> Any:
-        if not is_right(value):
+        made = read(value)
+        if made is None:
             raise refused(place, value, expected)
-        return read(value)
+        return made
 
     return JsonKind(write, checked)
 
@@ -113,16 +120,17 @@ def _simple(write: Callable[[Any], Any], is_right: Callable[[Any], Any], read: C
 NUMBER, TEXT, WORD = JsonKind(float, _read_number), JsonKind(str, _read_text), JsonKind(str, _read_word)
 INTEGER = _simple(
     lambda value: int(value) if abs(int(value)) <= EXACT else str(int(value)),
-    _is_integer, int, "an integer, as a text beyond 2**53,",
+    _integer, "an integer, as a text beyond 2**53,",
 )  # fmt: skip
-DECIMAL_TEXT = _simple(str, _is_decimal, int, "a text of the decimal digits of an integer of 64 bits")
+DECIMAL_TEXT = _simple(str, _decimal, "a text of the decimal digits of an integer of 64 bits")
 KEY_TEXT = _simple(
-    lambda key: f"{int(key):016x}", lambda value: isinstance(value, str) and KEY.match(value),
-    lambda value: int(value, 16), "a text of 16 lower-case hexadecimal digits",
-)  # fmt: skip
+    lambda key: f"{int(key):016x}",
+    lambda value: int(value, 16) if isinstance(value, str) and KEY.match(value) else None,
+    "a text of 16 lower-case hexadecimal digits",
+)
 BYTES = _simple(
-    bytes.hex, lambda value: isinstance(value, str) and len(value) % 2 == 0 and HEXADECIMAL.match(value),
-    bytes.fromhex, "a text of lower-case hexadecimal digits, two for each byte,",
+    bytes.hex, lambda value: bytes.fromhex(value) if isinstance(value, str) and _is_hexadecimal(value) else None,
+    "a text of lower-case hexadecimal digits, two for each byte,",
 )  # fmt: skip
 
 
@@ -176,6 +184,14 @@ def list_of(kind: JsonKind, dtype: Any = None, width: int = 0) -> JsonKind:
     return JsonKind(write, read)
 
 
+def record_of(made: type[Any], members: dict[str, JsonKind]) -> JsonKind:
+    """A named tuple as an object with these members, in their order."""
+    return JsonKind(
+        lambda record: {name: kind.write(each) for (name, kind), each in zip(members.items(), record, strict=True)},
+        lambda value, place: made(*read_object(value, place, members).values()),
+    )
+
+
 def _array(entries: Iterable[Any], n_entries: int, place: str, dtype: Any) -> Any:
     """An array, without a second list of its entries. Integers are checked here, as NumPy 1 wraps them around."""
     limits = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
@@ -191,16 +207,8 @@ def _array(entries: Iterable[Any], n_entries: int, place: str, dtype: Any) -> An
 
 # ------------------------------------------------------------------------------------------------- members
 
-RATE_MEMBERS = {"origin": WORD, "rate": NUMBER, "count": INTEGER, "ones": INTEGER}
-RATE = JsonKind(
-    lambda rate: _written(dict(zip(RATE_MEMBERS, rate, strict=True)), RATE_MEMBERS),
-    lambda value, place: ClassRate(*read_object(value, place, RATE_MEMBERS).values()),
-)
-RATES_MEMBERS = {"source": RATE, "target": RATE}
-RATES = JsonKind(
-    lambda rates: _written(rates._asdict(), RATES_MEMBERS),
-    lambda value, place: ClassRates(*read_object(value, place, RATES_MEMBERS).values()),
-)
+RATE = record_of(ClassRate, {"origin": WORD, "rate": NUMBER, "count": INTEGER, "ones": INTEGER})
+RATES = record_of(ClassRates, {"source": RATE, "target": RATE})
 
 # The members of a model, in their order. Those of `ABSENT` are there where they are not this.
 SINGLE = {
@@ -246,7 +254,7 @@ def json(model: Any) -> str:
     Raises
     ------
     InputTypeError
-        For what is no model.
+        For anything else.
 
     Notes
     -----
@@ -287,9 +295,9 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     Raises
     ------
     FormatError
-        For what is no JSON, NaN and Infinity included; members that are unknown, missing or there twice, or that the text of
-        this model leaves out; values of another type, infinite, -0.0 or out of range; parts that make no model; a digest
-        that is not that of the model; a newer version. The message names the place, as in ``model.edges[3]``, if it has one.
+        For text that is not JSON, NaN and Infinity included; members that are unknown, missing or there twice, or that the
+        text of this model leaves out; values of another type, infinite, -0.0 or out of range; parts that make no model; a
+        digest that is not that of the model; a newer version. The message names the place, as in ``model.edges[3]``, if known.
     InputTypeError
         If `text` is neither str nor bytes.
 
@@ -312,7 +320,7 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     document = _parse(text)
     word = document.get("fastbin") if isinstance(document, dict) else None
     if not isinstance(word, str) or word not in KINDS:
-        raise FormatError("no model of fastbin: there is no member 'fastbin' that says 'model' or 'set'")
+        raise FormatError("not a model of fastbin: it has no member 'fastbin' that says 'model' or 'set'")
     version = document.get("version")
     if type(version) is not int or not 1 <= version <= EXACT:
         raise refused("version", version, "the number of a version")
@@ -401,16 +409,16 @@ def _parse(text: Any) -> Any:
     if not isinstance(text, (str, bytes)):
         raise InputTypeError(f"text is of type {type(text).__name__}", "pass the text of a model in JSON")
     if isinstance(text, str) and text[-5:].lower() == ".json":
-        raise FormatError(f"no JSON: text is the name of a file; pass what it holds: pathlib.Path({shown(text)}).read_text()")
+        raise FormatError(f"not JSON: text is the name of a file; pass what it holds: pathlib.Path({shown(text)}).read_text()")
     try:
         decoded = text.decode("utf8") if isinstance(text, bytes) else text
         return standard_json.loads(decoded, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except FormatError:
         raise
     except RecursionError:
-        raise FormatError("no model in JSON: it is nested too deeply") from None
-    except ValueError as error:  # what is no UTF-8 or no JSON, with its place; integers of thousands of digits
-        raise FormatError(f"no JSON: {error}") from None
+        raise FormatError("not a model in JSON: it is nested too deeply") from None
+    except ValueError as error:  # neither UTF-8 nor JSON, with its place; integers of thousands of digits
+        raise FormatError(f"not JSON: {error}") from None
 
 
 def _check_canonical(given: Any, own: Any, place: str) -> None:
@@ -437,7 +445,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise FormatError(f"{word} is no number of JSON")
+    raise FormatError(f"JSON has no number {word}")
 
 
 def _read_model(value: Any, place: str) -> BinnedModel:
@@ -465,7 +473,7 @@ def _read_model(value: Any, place: str) -> BinnedModel:
         return BinnedModel._create(**native)
     except (InputError, InputTypeError) as error:
         ends = {"score_min": score_range[0], "score_max": score_range[1]}
-        raise fault_of_model({**parts, **ends}, place) or FormatError(f"{place}: {error}") from None
+        raise next(_faults_of_model({**parts, **ends}, place), FormatError(f"{place}: {error}")) from None
 
 
 def _read_set(value: Any, place: str) -> ModelSet:
@@ -485,34 +493,27 @@ def _read_set(value: Any, place: str) -> ModelSet:
             provenance=members.get("provenance", "").encode(),
         )  # fmt: skip
     except (InputError, InputTypeError) as error:
-        raise fault_of_set({**members, "keys": keys}, place) or FormatError(f"{place}: {error}") from None
+        raise next(_faults_of_set({**members, "keys": keys}, place), FormatError(f"{place}: {error}")) from None
     return made
 
 
 # ------------------------------------------------------------------------------------------------- faults
 
-# Where parts contradict what they can be: the C library says what is wrong, and not where.
+# The first entry that no model, or set, has there; none where only several entries together are wrong. The C library says what
+# is wrong, and not where.
 
 
-def fault_of_model(parts: Mapping[str, Any], place: str) -> FormatError | None:
-    """The first entry that no model has there; None where only several entries together are wrong."""
-    return next(_faults_of_model(parts, place), None)
-
-
-def fault_of_set(members: Mapping[str, Any], place: str) -> FormatError | None:
-    """The same of the members of a set."""
+def _faults_of_set(members: Mapping[str, Any], place: str) -> Iterator[FormatError]:
     keys, models = members["keys"], members["models"]
     if not models:
-        return FormatError(f"{place}.models is empty; a set has one model or more")
+        yield FormatError(f"{place}.models is empty; a set has one model or more")
     marks = [key.encode() if isinstance(key, str) else key for key in keys]
     for i in range(1, len(marks)):
         if marks[i] <= marks[i - 1]:
-            return refused(f"{place}.keys[{i}]", str(keys[i]), f"a key that comes after {str(keys[i - 1])!r}")
-    numbers = members.get("model_of_key", ())
-    for i, number in enumerate(numbers):
+            yield refused(f"{place}.keys[{i}]", str(keys[i]), f"a key that comes after {str(keys[i - 1])!r}")
+    for i, number in enumerate(members.get("model_of_key", ())):
         if not 0 <= number < len(models):
-            return refused(f"{place}.model_of_key[{i}]", int(number), f"a number from 0 to {len(models) - 1}")
-    return None
+            yield refused(f"{place}.model_of_key[{i}]", int(number), f"a number from 0 to {len(models) - 1}")
 
 
 def _faults_of_model(parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:

@@ -98,7 +98,7 @@ class FilledTable:
 
 @dataclass(frozen=True)
 class SqlTables:
-    """What scores by a table.
+    """Tables, and the query that scores rows by them.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class SqlTables:
 
 
 class TableNames(NamedTuple):
-    """Of the tables that are made, of the user's rows, and of the column with the answer."""
+    """The names of the tables that are made, of the user's rows, and of the column with the answer."""
 
     steps: str
     cells: str
@@ -235,10 +235,10 @@ def _limits(model: Steps) -> tuple[float, float]:
 
 
 class Lookup(NamedTuple):
-    """What a row is looked up with and what it gets, as expressions: `s` is the row, `c` its cell, `t` its step."""
+    """The expressions by which a row is looked up, and its answer: `s` is the row, `c` its cell, `t` its step."""
 
     model: str  # the number of the model; NULL where there is none
-    score: str  # the score, moved into the range where it has to be; NULL where there is no answer
+    score: str  # the score, moved into the range where it has to be; NULL for rows without an answer
     key: str | None
     answer: str
     cell: str | None = None  # of a set

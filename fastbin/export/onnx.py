@@ -113,8 +113,8 @@ def onnx(
     Notes
     -----
     A score that is NaN, infinite or outside the range of the model has no answer: NaN, and bin -1; nothing raises. So has a
-    row of an unknown cell, unless the set scores it by its pool: then bin is -1 and the interval [0, 1]. The empty text is no
-    cell, and has no answer.
+    row of an unknown cell, unless the set scores it by its pool: then bin is -1 and the interval [0, 1]. The empty text is
+    not a cell, and has no answer.
 
     Equal scores and keys give equal answers in all rows: models that were fitted with ``ties="whole"`` need no key at all.
 
@@ -157,7 +157,7 @@ def onnx(
     opsets = [helper.make_opsetid("", opset)]
     if any(node.domain for node in nodes.nodes):
         opsets.append(helper.make_opsetid("ai.onnx.ml", nodes.ml_version))
-    # Of all that the opset allows the oldest version of the file, as runtimes refuse newer ones than they know.
+    # The oldest version of the file that the opset allows, as runtimes refuse newer ones than they know.
     made = helper.make_model(
         graph, opset_imports=opsets, ir_version=helper.find_min_ir_version_for(opsets), producer_name="fastbin",
         producer_version=library_version(),
@@ -188,7 +188,7 @@ def tensor_info(name: str, kind: str, shape: Sequence[int | str | None]) -> Any:
 
 
 def metadata_of(model: BinnedModel | ModelSet, names: Mapping[str, str], alpha: float | None) -> dict[str, str]:
-    """What the file says about the model, as metadata_props."""
+    """The facts of the model that the file states, as metadata_props."""
     ends = {ALPHA_KEY: repr(float(ALPHA if alpha is None else alpha))} if set(ENDS) & set(names) else {}
     return {
         VERSION_KEY: library_version(),
@@ -359,7 +359,7 @@ def _ties(edges: Float64s, keys: UInt64s) -> _TiedEdges:
     compared = keys != 0
 
     def below(entries: Array, none: float) -> Array:
-        """What belongs to the edge below each place."""
+        """The entry of the edge below each place."""
         return np.append(np.array([none], entries.dtype), entries[:-1])
 
     return _TiedEdges(
@@ -454,7 +454,7 @@ def _compute(nodes: Nodes, curve: Curve, score: str, output: str) -> None:
 
 def _model_of_cell(nodes: Nodes, form: PartSteps, cell: str) -> tuple[str, str, str | None]:
     """int32 number of the model of each row, whether its cell is known, and whether a model scores it; None where one always
-    does. The empty text is no cell; it has a place behind all keys, as the pool would score what has none."""
+    does. The empty text is not a cell; it has a place behind all keys, as the pool would score others."""
     is_named = None
     if form.has_texts:
         position = nodes.cast(_place_of_text(nodes, [*form.keys, ""], cell), "INT32")

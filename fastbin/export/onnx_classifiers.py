@@ -153,7 +153,7 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     Parameters
     ----------
     session : onnxruntime.InferenceSession
-        Of the classifier. Of a graph from `append_onnx` as well, whose new outputs do not count as scores.
+        The classifier's; also that of a graph from `append_onnx`, whose new outputs do not count as scores.
     X : array-like of shape (n, n_features), data frame, or mapping of the session's inputs to arrays
         Converted to the type of the input, as it is when rows are served. For a graph with an input for each feature, a data
         frame with columns of these names.
@@ -163,8 +163,8 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     Returns
     -------
     float64 (n,)
-        Exactly what the runtime gives: float32 loses nothing here. Of two classes, that of the greater label, which has the
-        second column.
+        Exactly what the runtime gives: float32 loses nothing here. With two classes, the score of the greater label, which has
+        the second column.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def _outputs_of_ours(session: Any) -> set[str]:
 
 
 def _feeds(session: Any, X: Any) -> dict[str, Array]:
-    """What each input gets."""
+    """The array that each input gets."""
     inputs = {each.name: each for each in session.get_inputs()}
     listed = ", ".join(map(repr, inputs))
     if isinstance(X, Mapping):
@@ -348,13 +348,13 @@ def _feeds(session: Any, X: Any) -> dict[str, Array]:
     if missing := [name for name in inputs if name not in given]:
         raise InputError(f"has no {missing[0]!r}", f"the session has the inputs {listed}", argument="X")
     if unknown := [name for name in given if name not in inputs]:
-        raise InputError(f"has {unknown[0]!r}, which is no input", f"the session has the inputs {listed}", argument="X")
+        raise InputError(f"has {unknown[0]!r}, which is not an input", f"the session has the inputs {listed}", argument="X")
     many = len(inputs) > 1
     return {name: _feed(given[name], each, f"X[{name!r}]" if many else "X") for name, each in inputs.items()}
 
 
 def _feed(values: Any, described: Any, place: str) -> Array:
-    """What one input gets, in its type and with its dimensions."""
+    """The array for one input, in its type and with its dimensions."""
     try:
         array = np.asarray(values, DTYPES.get(described.type))
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What runs an export on rows: engines of SQL and of ONNX that are Python packages here, and compilers.
+"""Runs of an export on rows: by engines of SQL and of ONNX that are Python packages here, and compilers.
 
 Around a program in C, Java or JavaScript stands a small one that reads the rows from files and writes the answers.
 """
@@ -63,7 +63,7 @@ def cells_of(key: int | str, n: int) -> Array:
 
 
 class SqlNames(NamedTuple):
-    """What SQL is run with: what its text says of itself, and what it calls the columns of the rows."""
+    """The names that SQL is run with: those that its text says, and those that it calls the columns of the rows by."""
 
     dialect: str | None = None
     what: str = "value"
@@ -87,14 +87,14 @@ class CannotRun(Exception):
 
 
 class Failed(Exception):
-    """The export was to be run, and is no program that can be; says what its engine says."""
+    """The export was to be run, and cannot be; says what its engine says."""
 
 
 # ------------------------------------------------------------------------------------------------- SQL and ONNX
 
 
 class _Sql(NamedTuple):
-    """What is run: statements first, then a query that has the answers in the column of this name, in any order."""
+    """The SQL that is run: statements first, then a query that has the answers in the column of this name, in any order."""
 
     statements: list[str]
     query: str
@@ -324,7 +324,7 @@ def run_c(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
         raise CannotRun("no C compiler is found (cc, gcc or clang)")
     found = re.search(r"^#define (\w+)_SHA256 ", text, re.MULTILINE)
     if found is None:
-        raise Failed("there is no #define of NAME_SHA256, so it is no header of fastbin")
+        raise Failed("it has no #define of NAME_SHA256, so it is not a header of fastbin")
     name, cell = found[1], "char" if rows.has_texts else "int64_t"
     i, start = "fastbin__i", "fastbin__ends[fastbin__i]"
     of_text = f"fastbin__cells + {start}, (size_t)(fastbin__ends[{i} + 1] - {start})"
@@ -443,7 +443,7 @@ def run_java(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
         raise CannotRun("javac and java are not found")
     declared = re.search(r"^public final class (\w+) ", text, re.MULTILINE)
     if declared is None:
-        raise Failed("there is no public final class, so it is no class of fastbin")
+        raise Failed("it has no public final class, so it is not a class of fastbin")
     package = re.search(r"^package ([\w.]+);", text, re.MULTILINE)
     start = "(int) ends.get(i)"
     of_text = f"new String(text, {start}, (int) ends.get(i + 1) - {start}, StandardCharsets.UTF_8)"

@@ -1,4 +1,4 @@
-"""What the exports that are source code share: flat tables, the search among their edges, the arithmetic of curves, functions.
+"""The parts that exports as source code share: flat tables, the search among their edges, curves as arithmetic, functions.
 
 C, Java and JavaScript write a loop, a comparison, a choice and a function alike. So these are stated once, here, and each
 language says in its `Language` what it calls things, how it prints a table, and how it finds the model of a cell.
@@ -77,7 +77,7 @@ class Tables(NamedTuple):
 
 
 def source_of(model: Any, outputs: Sequence[str], alpha: float | None) -> Tables | Curve:
-    """What there is to write of a model, a set or a calibrator, checked."""
+    """The tables or the curve of a model, a set or a calibrator, checked."""
     form = form_of(as_model_or_set(model), outputs, alpha)
     if isinstance(form, Curve):
         return form
@@ -148,7 +148,7 @@ class Language(NamedTuple):
     constants: tuple[str, str]  # and of a small integer and a double that do not change
     arguments: tuple[str, str, str]  # an integer and a text that are cells, each before another argument, and a key after one
     access: tuple[str, str]  # what functions begin with: its own, and those for users
-    nothing: str  # what a function returns where there is no value
+    nothing: str  # what a function returns for rows without a value
     name: Callable[[str], str]  # of the function for an output, for "step", or for an operation of curves
     table: Callable[[str], str]  # the name of a table
     printed: Callable[[str, Array], str]  # its declaration
@@ -344,7 +344,7 @@ def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str)
 
 
 def said_of_answers(source: Tables | Curve, nothing: str) -> list[str]:
-    """What there is to know of scores, cells and values; `nothing` stands where there is no answer."""
+    """The facts on scores, cells and values; `nothing` stands for rows without an answer."""
     if isinstance(source, Curve):
         limits = [(source.low, source.high)]
     else:

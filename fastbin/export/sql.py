@@ -53,7 +53,7 @@ WORDS = {
 }  # fmt: skip
 OTHER_WORDS = {
     "sqlite": {"least": "min({}, {})", "greatest": "max({}, {})"},
-    # Polars multiplies by the inverse of a constant, which is another number; this sum is no constant to it.
+    # Polars multiplies by the inverse of a constant, which is another number; Polars does not see that this sum is one.
     "polars": {"/": "({} / ({} + (0.0 * {score})))"},
 }
 
@@ -68,46 +68,22 @@ ABOUT = {
 
 @overload
 def sql(
-    model: object,
-    score: str = "p",
-    *,
-    key: str | None = None,
-    dialect: str,
-    what: str = "value",
-    alpha: float | None = None,
+    model: object, score: str = "p", *, key: str | None = None, dialect: str, what: str = "value", alpha: float | None = None,
     style: Literal["auto", "tree"] = "auto",
-) -> str: ...
+) -> str: ...  # fmt: skip
 
 
 @overload
 def sql(
-    model: object,
-    score: str = "p",
-    *,
-    key: str | None = None,
-    dialect: str,
-    what: str = "value",
-    alpha: float | None = None,
-    style: Literal["join"],
-    table: str | None = None,
-    source: str | None = None,
-    output: str | None = None,
-) -> SqlTables: ...
+    model: object, score: str = "p", *, key: str | None = None, dialect: str, what: str = "value", alpha: float | None = None,
+    style: Literal["join"], table: str | None = None, source: str | None = None, output: str | None = None,
+) -> SqlTables: ...  # fmt: skip
 
 
 def sql(
-    model: object,
-    score: str = "p",
-    *,
-    key: str | None = None,
-    dialect: str,
-    what: str = "value",
-    alpha: float | None = None,
-    style: str = "auto",
-    table: str | None = None,
-    source: str | None = None,
-    output: str | None = None,
-) -> str | SqlTables:
+    model: object, score: str = "p", *, key: str | None = None, dialect: str, what: str = "value", alpha: float | None = None,
+    style: str = "auto", table: str | None = None, source: str | None = None, output: str | None = None,
+) -> str | SqlTables:  # fmt: skip
     """One SQL expression that scores a column, with the same bits as `predict`; or a table and the query that reads it.
 
     Parameters
@@ -156,7 +132,7 @@ def sql(
         its values, that has no bins to ask for, or too many steps; an `alpha` that is not needed or out of range; a dialect
         without tables for "join".
     InputTypeError
-        A set of models, which `sql_set` writes, or something else that is no model; an expression that is no text.
+        A set of models, which `sql_set` writes, or any other object; an expression that is not text.
     GuaranteeError
         For the ends of intervals of a model that has none.
 
@@ -224,18 +200,9 @@ def sql(
 
 
 def sql_set(
-    models: object,
-    score: str = "p",
-    *,
-    cell: str,
-    key: str | None = None,
-    dialect: str,
-    what: str = "value",
-    alpha: float | None = None,
-    table: str | None = None,
-    source: str = "scores",
-    output: str | None = None,
-) -> SqlTables:
+    models: object, score: str = "p", *, cell: str, key: str | None = None, dialect: str, what: str = "value",
+    alpha: float | None = None, table: str | None = None, source: str = "scores", output: str | None = None,
+) -> SqlTables:  # fmt: skip
     """Tables of the models of a set, and the SQL query that scores rows by the model of their cell.
 
     Parameters
@@ -360,7 +327,7 @@ def _is_reached(cuts: EdgeCuts, place: int, score: str, key: str | None, dialect
 
 
 def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | None, style: str) -> None:
-    """What a model without steps can be asked for."""
+    """Refuse options that a model without steps does not have."""
     check_outputs((what,), alpha)
     if what != "value":
         require_steps(model)

@@ -43,7 +43,7 @@ from fastbin.export.runners import (
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
-# Of models with exponentials, whose last bits are those of the C library that works them out.
+# For models with exponentials, whose last bits are those of the C library that works them out.
 SMOOTH_TOLERANCE = 1e-12
 
 # Scores that no edge is near, of all models of a set together.
@@ -71,7 +71,7 @@ GIVES = re.compile(r"^ *dialect (?P<dialect>\w+), gives (?P<what>\w+)(?: as (?P<
 
 
 class Gives(NamedTuple):
-    """What the text of SQL says that it gives."""
+    """The dialect, the output and its column that a text of SQL states."""
 
     dialect: str
     what: str
@@ -79,7 +79,7 @@ class Gives(NamedTuple):
 
 
 def target_of(text: str | bytes, path: str = "") -> str | None:
-    """What kind of export this is, by the suffix of its file or by its content; None where neither tells."""
+    """The kind of an export, by the suffix of its file or by its content; None where neither tells."""
     suffix = Path(path).suffix.lower()
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
@@ -117,7 +117,7 @@ def alpha_in(content: str | bytes) -> float | None:
 
 
 def gives_in(text: str) -> Gives | None:
-    """What the comment at the top of SQL says that it gives."""
+    """The same, as the comment at the top of a text states it."""
     top = re.match(r"\s*/\*(.*?)\s*\*/", text, re.DOTALL)
     found = None if top is None else GIVES.search(top[1])
     return None if found is None else Gives(found["dialect"], found["what"], found["answer"] or "")
@@ -277,7 +277,7 @@ def verify(
     ------
     InputError, InputTypeError
         If it cannot be told what the export is, or it is empty; for a program without `run_code`; for a `dialect` or a `what`
-        that is not what the text says, and an `alpha` where nothing is an end of an interval; for scores that are no numbers,
+        that is not what the text says, and an `alpha` where nothing is an end of an interval; for scores that are not numbers,
         and keys and cells as `predict` refuses them.
 
     Notes
@@ -357,7 +357,7 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
         target = target_of(export, path)
         if target is None:
             remedy = "say target, or pass a pathlib.Path for a file"
-            raise InputError("is no text of fastbin that is known", remedy, argument="export")
+            raise InputError("is not a text of fastbin that is known", remedy, argument="export")
     check_choice(target, "target", (*RUNNERS, "json"))
     if target == "onnx":
         if isinstance(export, str):
@@ -366,13 +366,13 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
     try:
         return (export.decode("utf8") if isinstance(export, bytes) else export), target
     except UnicodeDecodeError as error:
-        raise InputError(f"is no text in UTF-8: {error}", argument="export") from None
+        raise InputError(f"is not text in UTF-8: {error}", argument="export") from None
 
 
 def _names(
     text: str, dialect: str | None, what: str | None, *, score: str, key: str | None, cell: str | None, source: str
 ) -> SqlNames:
-    """What SQL is run with: what its text says, which is not contradicted, and what is given."""
+    """The names that SQL is run with: those that its text says, which are not contradicted, and those that are given."""
     said, own = gives_in(text), {"dialect": dialect, "what": what}
     for argument, choices in (("dialect", tuple(DIALECTS)), ("what", OUTPUTS)):
         if own[argument] is None:
@@ -459,7 +459,7 @@ def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any
         own_keys = random_keys(n) if keys is None else as_key_array(keys, n)
     if not model.is_set:
         if cells is not None:
-            raise InputError("are given, and the model is no set", "leave them out", argument="cells")
+            raise InputError("are given, and the model is not a set", "leave them out", argument="cells")
         return RowsToScore(column, own_keys)
     if cells is None:
         cells = [model.keys[i % len(model)] for i in range(n)]
@@ -539,7 +539,7 @@ def numbers_of(models: ModelSet, cells: Any) -> list[int]:
 
 
 def answers(model: BinnedModel | ModelSet, rows: RowsToScore, outputs: Sequence[str], alpha: float | None) -> dict[str, Array]:
-    """What the model says to each row: NaN, and bin -1, where it has no answer."""
+    """The answers of the model to each row: NaN, and bin -1, where it has none."""
     alpha = ALPHA if alpha is None else alpha
     has_answer = _have_answers(model, rows)
     asked = rows.take(has_answer)
