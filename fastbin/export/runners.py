@@ -58,8 +58,8 @@ class RowsToScore:
 
 
 def cells_of(key: int | str, n: int) -> Array:
-    """The same cell n times."""
-    return np.full(n, key, np.int64 if isinstance(key, int) else object)
+    """The same cell n times; `np.full` would take the NULs from the end of a text."""
+    return np.array([key] * n, np.int64 if isinstance(key, int) else object)
 
 
 class SqlNames(NamedTuple):

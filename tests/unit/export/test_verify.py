@@ -105,6 +105,13 @@ def test_exports_of_sets_are_the_same(name: str) -> None:
         assert verified(INTEGERS, name).is_same
 
 
+@pytest.mark.parametrize("name", ["json", "js", "onnx", "duckdb"])
+def test_cells_that_end_in_nul(name: str) -> None:
+    own = {"a": model_of("2 bins"), "a\0": model_of("10 bins"), "\0": model_of("clips")}
+    models = fb.ModelSet(own, pool=model_of("1 bins"), unknown="pool")
+    assert verified(models, name).is_same
+
+
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 @pytest.mark.parametrize("model", ["100 bins", "10 bins, keys"])
 def test_tables_and_their_query(model: str, dialect: str) -> None:
