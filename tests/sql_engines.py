@@ -11,7 +11,7 @@ import pwd
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 
 
 class Engine(Protocol):
-    """What the tests ask of an engine."""
+    """The calls by which tests use an engine."""
 
     dialect: str
 
@@ -55,32 +55,40 @@ def tables_in(statements: Iterable[str]) -> list[str]:
     return [text.partition("CREATE TABLE ")[2].split()[0] for text in statements if "CREATE TABLE " in text]
 
 
-class DuckDB:
+class OneByOne:
+    """Engines that are told each statement by a call."""
+
+    execute: Callable[[str], Any]
+
+    def run(self, statements: Iterable[str]) -> None:
+        statements = list(statements)
+        for statement in [*(f"DROP TABLE IF EXISTS {name}" for name in tables_in(statements)), *statements]:
+            self.execute(statement)
+
+
+class DuckDB(OneByOne):
     dialect = "duckdb"
 
     def __init__(self) -> None:
         import duckdb
 
         self.connection = duckdb.connect()
+        self.execute = self.connection.execute
 
     def load(self, columns: Mapping[str, Any]) -> None:
         self.connection.register("given", as_arrow(columns))
         self.connection.execute("CREATE OR REPLACE TABLE scores AS SELECT * FROM given")
 
-    def run(self, statements: Iterable[str]) -> None:
-        statements = list(statements)
-        for statement in [*(f"DROP TABLE IF EXISTS {name}" for name in tables_in(statements)), *statements]:
-            self.connection.execute(statement)
-
     def column(self, query: str, name: str) -> list[Any]:
         return [row[0] for row in self.connection.execute(f"SELECT {name} FROM ({query}) ORDER BY i").fetchall()]
 
 
-class SQLite:
+class SQLite(OneByOne):
     dialect = "sqlite"
 
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:")
+        self.execute = self.connection.execute
 
     def load(self, columns: Mapping[str, Any]) -> None:
         table = as_arrow(columns)
@@ -89,11 +97,6 @@ class SQLite:
         self.connection.execute(f"CREATE TABLE scores ({described})")
         rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
         self.connection.executemany(f"INSERT INTO scores VALUES ({', '.join('?' * table.num_columns)})", rows)
-
-    def run(self, statements: Iterable[str]) -> None:
-        statements = list(statements)
-        for statement in [*(f"DROP TABLE IF EXISTS {name}" for name in tables_in(statements)), *statements]:
-            self.connection.execute(statement)
 
     def column(self, query: str, name: str) -> list[Any]:
         return [row[0] for row in self.connection.execute(f"SELECT {name} FROM ({query}) ORDER BY i")]
@@ -197,11 +200,12 @@ def postgresql(folder: Path, programs: Path) -> Iterator[PostgreSQL]:
         call(str(programs / "pg_ctl"), "-D", data, "-m", "immediate", "-w", "stop")
 
 
-class Spark:
+class Spark(OneByOne):
     dialect = "spark"
 
     def __init__(self, session: Any, folder: Path) -> None:
         self.session, self.folder, self.loaded = session, folder, 0
+        self.execute = session.sql
 
     def load(self, columns: Mapping[str, Any]) -> None:
         import pyarrow.parquet as pq
@@ -210,11 +214,6 @@ class Spark:
         path = self.folder / f"scores-{self.loaded}.parquet"
         pq.write_table(as_arrow(columns), path)
         self.session.read.parquet(str(path)).createOrReplaceTempView("scores")
-
-    def run(self, statements: Iterable[str]) -> None:
-        statements = list(statements)
-        for statement in [*(f"DROP TABLE IF EXISTS {name}" for name in tables_in(statements)), *statements]:
-            self.session.sql(statement)
 
     def column(self, query: str, name: str) -> list[Any]:
         return self.session.sql(query).select("i", name).orderBy("i").toArrow()[name].to_pylist()
@@ -346,7 +345,7 @@ def set_rows(models: fb.ModelSet, n: int) -> tuple[list[Any], Array, Array]:
 
 
 def check_set(engine: Engine, models: fb.ModelSet, n: int) -> None:
-    """The set by its table: all bits of values, bins and intervals, and NULL where there is no answer."""
+    """The set by its table: all bits of values, bins and intervals, and NULL for rows without an answer."""
     cells, scores, keys = set_rows(models, n)
     needs_key = any(model.needs_key for _, model in models.numbered)
     # No score, no number, out of range, no cell, an unknown one.

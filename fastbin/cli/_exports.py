@@ -34,7 +34,7 @@ DIALECTS = tuple(dialects.DIALECTS)
 
 def choose_target(target: str | None, path: str) -> str:
     """The target that is named, or that the suffix of a file means."""
-    from fastbin.export.about import SUFFIXES
+    from fastbin.export.verify import SUFFIXES
 
     suffix = Path(path).suffix.lower()
     if target is None and suffix in SUFFIXES:
@@ -73,7 +73,7 @@ def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
 
 def _described(path: str, data: bytes) -> BinnedModel | ModelSet | Exported | None:
     from fastbin.export import from_json
-    from fastbin.export.about import digest_in, target_of
+    from fastbin.export.verify import digest_in, target_of
 
     target = None if data.startswith(b"\x89FB") else target_of(data, path)
     if target is None:

@@ -108,7 +108,7 @@ def _why_it_is_read(path: str, target: Path, other: str) -> str | None:
 
 def read_file(path: str) -> bytes:
     """A file that is to be a model or an export, or the standard input. Of a file that can be neither only the beginning."""
-    from fastbin.export.about import is_export
+    from fastbin.export.verify import is_export
 
     if path != "-":
         return bytes(read_saved(path, is_other=is_export))

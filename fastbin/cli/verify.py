@@ -19,8 +19,8 @@ from fastbin.cli._exports import DIALECTS, TARGETS, choose_target, load_whole
 from fastbin.cli._files import TableOptions, errors_in
 from fastbin.cli._key_column import KeyOptions, KeySource
 from fastbin.cli._streams import check_inputs, display_name
-from fastbin.export.about import gives_in
-from fastbin.export.steps import OUTPUTS
+from fastbin.export.form import OUTPUTS
+from fastbin.export.verify import gives_in
 from fastbin.tables.files import ColumnReader
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _misfits(
     of_sql: dict[str, str | None], alpha: float | None,
 ) -> Iterator[str]:  # fmt: skip
     """Options that say nothing about this model and this file, which would be passed over in silence."""
-    from fastbin.export.rows import needs_keys
+    from fastbin.export.verify import needs_keys
 
     for name, value in of_sql.items():
         if value is not None and target != "sql":
@@ -133,7 +133,7 @@ def _columns(
     table: Table, model: BinnedModel | ModelSet, rows: TableOptions, cell: str | None, options: KeyOptions
 ) -> dict[str, Any]:
     """The scores of a file, and where the model asks for them the keys and the cells."""
-    from fastbin.export.rows import needs_keys
+    from fastbin.export.verify import needs_keys
 
     score = rows.score_column(table)
     if model.is_set and cell is None:

@@ -32,7 +32,7 @@ from fastbin.engines.predicting import (
     needs_key,
     with_answer,
 )
-from fastbin.export.steps import limits_of
+from fastbin.export.form import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.tables.columns import coded, real_weights, sum_of, weights_of

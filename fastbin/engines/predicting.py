@@ -12,11 +12,10 @@ from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s, UI
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.expressions import MOST_STEPS
+from fastbin.export.dialects import MOST_STEPS
+from fastbin.export.form import limits_of
 from fastbin.export.lookup import SqlTables
-from fastbin.export.sql import sql
-from fastbin.export.sql_set import sql_set
-from fastbin.export.steps import limits_of
+from fastbin.export.sql import sql, sql_set
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.tables.columns import is_text, scores_of

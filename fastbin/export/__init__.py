@@ -9,8 +9,7 @@ from fastbin.export.json import from_json, json
 from fastbin.export.lookup import SqlTables
 from fastbin.export.onnx import onnx
 from fastbin.export.onnx_classifiers import append_onnx, onnx_scores
-from fastbin.export.sql import sql
-from fastbin.export.sql_set import sql_set
+from fastbin.export.sql import sql, sql_set
 from fastbin.export.verify import Verification, verify
 
 __all__ = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,20 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.errors import InputError
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.curves import Curve
+from fastbin.export.form import Curve, digest_of
 from fastbin.export.source import (
     Language,
-    asked,
+    SetCells,
+    Tables,
     check_name,
     comment,
-    evaluation,
+    program,
     said_of_answers,
-    search,
-    tables_of_curve,
-    tables_or_curve,
-    tables_to_print,
+    signatures,
+    source_of,
     uses,
     wrapped,
 )
-from fastbin.export.steps import digest_of
-from fastbin.export.tables import SetCells, Tables
 
 # Keywords of C and C++ of all years, what the headers declare that it includes, functions that gcc and clang know without one,
 # and what some of them define as 1.
@@ -65,13 +63,22 @@ RESERVED_FORMS = re.compile(
     rf"|c?(?:abs|{'|'.join(MATHEMATICS.split())})(?:f|l|f(?:32|64|128)x?)?(?:_r)?"
 )
 
+# The ends of the names of the functions, and what they give.
 SHOWN = {
-    "value": ("double ", "", "the calibrated probability"),
-    "bin": ("int32_t ", "_bin", "the number of the bin"),
-    "lower": ("double ", "_lower", "the lower end of the interval of the bin"),
-    "upper": ("double ", "_upper", "the upper end of the interval of the bin"),
+    "value": ("", "the calibrated probability"),
+    "bin": ("_bin", "the number of the bin"),
+    "lower": ("_lower", "the lower end of the interval of the bin"),
+    "upper": ("_upper", "the upper end of the interval of the bin"),
 }
 LARGEST = 2**63 - 1
+
+COMPARE = """\
+/* Bytes as a text of a cell has them: negative where the cell at this place comes first, 0 where it is the same. */
+static inline int {name}_compare(int32_t place, const char *cell, size_t size) {{
+  const size_t own = {name}_sizes[place];
+  const int order = memcmp({name}_cells[place], cell, own < size ? own : size);
+  return order != 0 ? order : own < size ? -1 : own > size ? 1 : 0;
+}}"""
 
 
 def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alpha: float | None = None) -> str:
@@ -111,7 +118,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     A model that splits ties by key has functions of ``(double score, uint64_t key)``; those of a set have the cell first:
     ``int64_t cell``, or ``const char *cell, size_t size`` for text in UTF-8.
 
-    All functions give -1 where there is no answer: for NaN, infinite scores, scores outside the range of a model that does not
+    All functions give -1 for rows without an answer: NaN, infinite scores, scores outside the range of a model that does not
     clip, and unknown cells of a set that refuses them. The cells that a set with a pool does not know have the value of the
     pool, bin -1 and the interval [0, 1].
 
@@ -145,72 +152,78 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
             argument="name",
             value=name,
         )
-    source = tables_or_curve(model, outputs, alpha)
+    source = source_of(model, outputs, alpha)
     fitted = as_model_or_set(model)
     digest = digest_of(fitted)
     guard = f"FASTBIN_EXPORT_{name}_{digest[:16]}_H"  # with another model of this name, compilers say that it is there twice
+    headers = ["math"] if isinstance(source, Curve) and uses(source, "exp", "log") else []
+    language = _language(name, source)
+    refusal = (
+        f"#if defined(__FAST_MATH__) || defined(_M_FP_FAST)\n#error {name}: compile without -ffast-math (/fp:fast)\n#endif"
+    )
     return "\n\n".join(
         [
-            comment(model, outputs, alpha, "", *_manual(source, name)) + f"#ifndef {guard}\n#define {guard}",
-            "".join(f"#include <{header}.h>\n" for header in _headers(source)).rstrip(),
+            comment(model, outputs, alpha, *_manual(source, language)) + f"#ifndef {guard}\n#define {guard}",
+            "\n".join(f"#include <{header}.h>" for header in (*headers, "stdint", "string")),
             f'#define {name}_SHA256 "{digest}"\n#define {name}_EVENT {_literal(fitted.event.encode())}',
-            *(_of_curve(source, name) if isinstance(source, Curve) else _of_steps(source, name)),
+            *([refusal] if isinstance(source, Curve) else []),
+            *program(source, language),
             "#endif\n",
         ]
     )
 
 
-# ------------------------------------------------------------------------------------------------- what stands around
-
-
-def _headers(source: Tables | Curve) -> list[str]:
-    return [*(["math"] if isinstance(source, Curve) and uses(source, "exp", "log") else []), "stdint", "string"]
-
-
-def _parameters(source: Tables | Curve) -> str:
+def _manual(source: Tables | Curve, language: Language) -> list[str]:
+    """The functions, for those who have nothing but the header."""
+    functions = signatures(source, language)
+    width = max(map(len, functions.values()))
+    said = ["", *(f"{function:<{width}}  {SHOWN[output][1]}" for output, function in functions.items()), ""]
+    said += said_of_answers(source, "-1")
     if isinstance(source, Curve):
-        return "double score"
-    cell = "" if source.cells is None else "const char *cell, size_t size, " if source.cells.are_texts else "int64_t cell, "
-    return f"{cell}double score{'' if source.edge_keys is None else ', uint64_t key'}"
-
-
-def _arguments(tables: Tables) -> str:
-    return ", ".join(part.split()[-1].lstrip("*") for part in _parameters(tables).split(", "))
-
-
-def _manual(source: Tables | Curve, name: str) -> list[str]:
-    """What the functions are, for those who have nothing but the header."""
-    functions = [(f"{SHOWN[output][0]}{name}{SHOWN[output][1]}({_parameters(source)})", output) for output in asked(source)]
-    width = max(len(function) for function, _ in functions)
-    lines = [
-        *(f"{function:<{width}}  {SHOWN[output][2]}" for function, output in functions),
-        "",
-        *said_of_answers(source, "-1"),
-    ]
-    if isinstance(source, Curve):
-        lines.append("So compile without -ffast-math. C99 and C++11; safe to share between threads.")
-        return lines
+        return [*said, "So compile without -ffast-math. C99 and C++11; safe to share between threads."]
     return [
-        *lines,
+        *said,
         "Needs no library. Doubles are compared by integer codes in the same order, so the answers have the same bits under "
         "all options of the compiler, -ffast-math among them. -0.0 equals 0.0. C99 and C++11; safe to share between threads.",
     ]
 
 
+def _language(name: str, source: Tables | Curve) -> Language:
+    """The words of C, in which all names begin with that of the function."""
+    has_texts = not isinstance(source, Curve) and source.cells is not None and source.cells.are_texts
+    operations = {
+        # Compilers fuse a product and a sum, which then differ in the last bit, unless the product is stored.
+        "product": ("volatile double product = x * y;", "return product;"),
+        **Language._field_defaults["operations"],
+    }
+    return Language(
+        real="double ", whole="int32_t ", integer="int32_t", constants=("const int32_t", "const double"),
+        arguments=("int64_t cell, ", "const char *cell, size_t size, ", ", uint64_t key"),
+        access=("static inline ", "static inline "), nothing="-1.0",
+        name=lambda function: name + (SHOWN[function][0] if function in SHOWN else f"_{function}"),
+        table=lambda table: f"{name}_{table}", printed=partial(_table, name, isinstance(source, Curve)),
+        cells=partial(_find, name), find=f"{name}_model({'cell, size' if has_texts else 'cell'})",
+        score="code", limit=lambda score: str(int(codes_of(np.array([score]))[0])),
+        is_above="({edges}[at] < code) | (({edges}[at] == code) & ({keys}[at] <= key))", truth="({})",
+        words={"*": f"{name}_product({{}}, {{}})", "exp": "exp({})", "log": "log({})"},
+        remark="/* {} */", more=lambda tables: [_code(name)],
+        checks=lambda source: [f"int64_t code = {name}_code(score);"], operations=operations,
+    )  # fmt: skip
+
+
 # ------------------------------------------------------------------------------------------------- tables
 
 
-def _table(name: str, table: str, entries: Array) -> str:
-    """A constant array; `table` is its name without the prefix. Scores are written as their codes."""
-    if table in ("edges", "lows", "highs", "clip_lows", "clip_highs"):
+def _table(name: str, is_curve: bool, table: str, entries: Array) -> str:
+    """A constant array; `table` is its name without the prefix. Scores are written as their codes, but on a curve."""
+    name = f"{name}_{table}"
+    if table in ("edges", "lows", "highs", "clip_lows", "clip_highs") and not is_curve:
         return _array("int64_t", name, map(str, codes_of(entries).tolist()))
     if table == "edge_keys":
         return _array("uint64_t", name, (f"0x{entry:016x}u" for entry in entries.tolist()))
-    return _doubles(name, entries) if entries.dtype.kind == "f" else _array("int32_t", name, map(str, entries.tolist()))
-
-
-def _doubles(name: str, entries: Array) -> str:
-    return _array("double", name, map(repr, entries.tolist()))
+    if entries.dtype.kind == "f":
+        return _array("double", name, map(repr, entries.tolist()))
+    return _array("int32_t", name, map(str, entries.tolist()))
 
 
 def _array(kind: str, name: str, entries: Iterable[str]) -> str:
@@ -236,110 +249,39 @@ static inline int64_t {name}_code(double score) {{
 # ------------------------------------------------------------------------------------------------- functions
 
 
-def _of_steps(tables: Tables, name: str) -> list[str]:
-    """The tables and functions of a model, or a set, with steps."""
-    body = "\n".join(f"  {line}" for line in search(tables, _language(name, tables.cells)))
-    step = f"""/* The place of the answer in the tables, or -1. */
-static inline int32_t {name}_step({_parameters(tables)}) {{
-  int64_t code = {name}_code(score);
-{body}
-}}"""
-    return [
-        *(_table(f"{name}_{table}", table, entries) for table, entries in tables_to_print(tables).items()),
-        *_find(tables, name),
-        _code(name),
-        step,
-        *(_output(tables, name, output) for output in asked(tables)),
-    ]
-
-
-def _language(name: str, cells: SetCells | None) -> Language:
-    return Language(
-        integer="int32_t", constant="const double", nothing="-1.0", table=lambda table: f"{name}_{table}",
-        score="code", limit=lambda score: str(int(codes_of(np.array([score]))[0])),
-        is_above="({edges}[at] < code) | (({edges}[at] == code) & ({keys}[at] <= key))", truth="({})",
-        find=f"{name}_model({'cell, size' if cells is not None and cells.are_texts else 'cell'})",
-        words={
-            **{word: f"{name}_{function}({{}}, {{}})" for word, function in OPERATIONS},
-            "exp": "exp({})", "log": "log({})", "=": "({} == {})",
-        },
-    )  # fmt: skip
-
-
-# The functions of curves. Compilers fuse a product and a sum, which then differ in the last bit, unless the product is stored.
-OPERATIONS = {
-    ("*", "product"): "  volatile double product = x * y;\n  return product;",
-    ("least", "least"): "  return x < y ? x : y;",
-    ("greatest", "greatest"): "  return x > y ? x : y;",
-}
-
-
-def _of_curve(curve: Curve, name: str) -> list[str]:
-    """The tables and functions of a model without steps."""
-    body = "\n".join(f"  {line}" for line in evaluation(curve, _language(name, None)))
-    return [
-        f"#if defined(__FAST_MATH__) || defined(_M_FP_FAST)\n#error {name}: compile without -ffast-math (/fp:fast)\n#endif",
-        *(_doubles(f"{name}_{table}", entries) for table, entries in tables_of_curve(curve).items()),
-        _code(name),
-        *(
-            f"static inline double {name}_{function}(double x, double y) {{\n{lines}\n}}"
-            for (_, function), lines in OPERATIONS.items()
-            if f"{name}_{function}(" in body
-        ),
-        f"static inline double {name}(double score) {{\n  int64_t code = {name}_code(score);\n{body}\n}}",
-    ]
-
-
-def _output(tables: Tables, name: str, output: str) -> str:
-    kind, suffix, _ = SHOWN[output]
-    nothing = "-1" if output == "bin" else "-1.0"
-    return f"""static inline {kind}{name}{suffix}({_parameters(tables)}) {{
-  const int32_t step = {name}_step({_arguments(tables)});
-  return step < 0 ? {nothing} : {name}_{output}s[step];
-}}"""
-
-
-def _find(tables: Tables, name: str) -> list[str]:
+def _find(name: str, cells: SetCells) -> list[str]:
     """The tables of the cells, and the function that finds the model of one."""
-    cells = tables.cells
-    if cells is None:
-        return []
     n_cells = len(cells.keys)
-    if not cells.are_texts:
-        return [
-            _array("int64_t", f"{name}_cells", ("INT64_MIN" if key == -(2**63) else str(key) for key in cells.keys)),
-            f"""/* The number of the model of a cell, or -1. */
-static inline int32_t {name}_model(int64_t cell) {{
-  int32_t place = 0, left = {n_cells};
-  while (left > 0) {{
-    int32_t half = (left + 1) >> 1;
-    if ({name}_cells[place + half - 1] <= cell) place += half;
-    left -= half;
-  }}
-  return place > 0 && {name}_cells[place - 1] == cell ? {name}_models[place - 1] : {cells.unknown};
-}}""",
+    if cells.are_texts:
+        texts = [str(key).encode() for key in cells.keys]
+        given = "const char *cell, size_t size"
+        is_reached, is_found = (f"{name}_compare(place {at}, cell, size)" for at in ("+ half - 1", "- 1"))
+        is_reached, is_found = f"{is_reached} <= 0", f"{is_found} == 0"
+        tables = [
+            _array("char *const", f"{name}_cells", map(_literal, texts)),
+            _array("size_t", f"{name}_sizes", (str(len(text)) for text in texts)),
+            COMPARE.format(name=name),
         ]
-    texts = [str(key).encode() for key in cells.keys]
+    else:
+        given, is_reached, is_found = (
+            "int64_t cell", f"{name}_cells[place + half - 1] <= cell", f"{name}_cells[place - 1] == cell",
+        )  # fmt: skip
+        shown = ("INT64_MIN" if key == -(2**63) else str(key) for key in cells.keys)
+        tables = [_array("int64_t", f"{name}_cells", shown)]
+    lines = [
+        f"int32_t place = 0, left = {n_cells};",
+        *(["if (!cell || size == 0) return -1;"] if cells.are_texts else []),
+        "while (left > 0) {",
+        "  int32_t half = (left + 1) >> 1;",
+        f"  if ({is_reached}) place += half;",
+        "  left -= half;",
+        "}",
+        f"return place > 0 && {is_found} ? {name}_models[place - 1] : {cells.unknown};",
+    ]
+    body = "".join(f"  {line}\n" for line in lines)
     return [
-        _array("char *const", f"{name}_cells", map(_literal, texts)),
-        _array("size_t", f"{name}_sizes", (str(len(text)) for text in texts)),
-        f"""/* Bytes as a text of a cell has them: negative where the cell at this place comes first, 0 where it is the same. */
-static inline int {name}_compare(int32_t place, const char *cell, size_t size) {{
-  const size_t own = {name}_sizes[place];
-  const int order = memcmp({name}_cells[place], cell, own < size ? own : size);
-  return order != 0 ? order : own < size ? -1 : own > size ? 1 : 0;
-}}""",
-        f"""/* The number of the model of a cell, or -1. */
-static inline int32_t {name}_model(const char *cell, size_t size) {{
-  int32_t place = 0, left = {n_cells};
-  if (!cell || size == 0) return -1;
-  while (left > 0) {{
-    int32_t half = (left + 1) >> 1;
-    if ({name}_compare(place + half - 1, cell, size) <= 0) place += half;
-    left -= half;
-  }}
-  return place > 0 && {name}_compare(place - 1, cell, size) == 0 ? {name}_models[place - 1] : {cells.unknown};
-}}""",
+        *tables,
+        f"/* The number of the model of a cell, or -1. */\nstatic inline int32_t {name}_model({given}) {{\n{body}}}",
     ]
 
 

@@ -1,4 +1,4 @@
-"""What the SQL of one engine calls numbers, texts, casts, tables and comments.
+"""The words of each engine's SQL for numbers, texts, casts, tables and comments, and the expressions that users give.
 
 Every dialect writes doubles so that its engine reads back all 64 bits, and compares texts by their bytes.
 """
@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fastbin._base.array_types import Array
-from fastbin._base.errors import InputError
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin.export.form import GREATEST
 
 # The parts of the name of a table, which stands in statements as it is; a project of BigQuery may have dashes.
 PART = "[A-Za-z_][A-Za-z0-9_]*"
@@ -125,7 +126,7 @@ _ALL = (
         "postgresql", lambda value: f"float8 '{scientific(value)}'", postgresql_text, "float8", "bigint", 'text COLLATE "C"',
         bytewise='{} COLLATE "C"', as_text="CAST({} AS text)", has_array=True, lookup="seek",
     ),
-    # A column of texts would be compared as texts, and a cast makes 0.0 of what is no number. SQLite compares each constant
+    # A column of texts would be compared as texts, and a cast makes 0.0 of any other text. SQLite compares each constant
     # expression of a statement with all before it: 4,096 rows take 30 times as long as by 128.
     Dialect(
         "sqlite", quotient, sqlite_text, "REAL", "INTEGER", "TEXT",
@@ -164,3 +165,121 @@ def comment(lines: Sequence[str]) -> str:
         return re.sub(r"[^A-Za-z0-9 .,:()=_<>+-]", " ", ascii_line.replace("'", ""))
 
     return "/* " + "\n   ".join(map(plain, lines)) + " */"
+
+
+# ------------------------------------------------------------------------------------------------- the expressions of users
+
+KEY_DIGITS = 16
+
+# A tree of more steps is refused: engines compile, or walk, all of it.
+MOST_STEPS = 1000
+
+
+def check_expression(text: object, name: str) -> str:
+    """An SQL expression as it stands in a longer one."""
+    if not isinstance(text, str):
+        remedy = "pass the text of an SQL expression, such as the name of a column"
+        raise InputTypeError(None, remedy, argument=name, value=text)
+    if not text.strip():
+        raise InputError(None, "pass an SQL expression, such as the name of a column", argument=name, value=text)
+    text = text.strip()
+    return text if text.isidentifier() else f"({text})"
+
+
+# A name of an identifier's parts, plain or in quotes; what a query may hold between its parentheses: texts and names in quotes,
+# and anything else but semicolons and the marks of comments.
+QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`"""
+PART_OF_NAME = r"""(?:[^\W\d][\w$]*(?:-[\w$]+)*|"(?:[^"]|"")+"|`[^`]+`)"""
+NAME_OF_TABLE = re.compile(rf"{PART_OF_NAME}(?:\.{PART_OF_NAME})*")
+PIECE_OF_QUERY = re.compile(rf"{QUOTED}|[()]|(?!--|/\*)[^'\"`;()]")
+
+
+def check_source(source: object) -> str:
+    """The rows of the user as they stand after FROM: the name of a table, or one query in parentheses."""
+    if isinstance(source, str):
+        text = source.strip()
+        if NAME_OF_TABLE.fullmatch(text) or _is_one_query(text):
+            return text
+    remedy = "pass the name of the table that holds the scores, or a query in parentheses, without comments and semicolons"
+    raise InputError(None, remedy, argument="source", value=source)
+
+
+def _is_one_query(text: str) -> bool:
+    """Whether the parenthesis that a text begins with ends with it, all of it in pieces that belong to one query."""
+    at = depth = 0
+    while piece := PIECE_OF_QUERY.match(text, at):
+        depth += {"(": 1, ")": -1}.get(piece.group(), 0)
+        at = piece.end()
+        if depth <= 0:
+            break
+    return at == len(text) > 0 and text[0] == "(" and depth == 0
+
+
+def check_key_expression(key: object, *, needs_key: bool) -> str | None:
+    """The key's expression, where and only where the model compares keys."""
+    if key is None:
+        if needs_key:
+            raise InputError(
+                f"key is missing, and the model splits ties by key: pass an expression for the key as {KEY_DIGITS} lower-case "
+                'hexadecimal digits, or fit with ties="whole", which needs no key'
+            )
+        return None
+    if not needs_key:
+        raise InputError(f"is {key!r}, but the model compares no keys", "leave it out", argument="key", value=key)
+    return check_expression(key, "key")
+
+
+def hex_digits(key: int) -> str:
+    """A key as text: of one width, so that texts order as their numbers."""
+    return f"{key:0{KEY_DIGITS}x}"
+
+
+def is_answered(score: str, key: str | None, low: float, high: float, dialect: Dialect) -> str:
+    """Which rows have an answer: not NULL, NaN, infinite or out of range, nor without a key of the right form."""
+    return " AND ".join([*_has_form(score, key, dialect), *_is_within(score, low, high, dialect)])
+
+
+def moved(number: str, low: str, high: str) -> str:
+    """A number moved between two others."""
+    return f"CASE WHEN {number} < {low} THEN {low} WHEN {number} > {high} THEN {high} ELSE {number} END"
+
+
+def sought(score: str, key: str | None, limits: Sequence[str] | None, dialect: Dialect) -> str:
+    """The expression to look up in a table: the score as a double, moved between the limits; NULL for rows of another form.
+
+    Without limits infinite scores, and NaN, need no guard, as no step reaches so far.
+    """
+    number, conditions = dialect.cast(score), _has_form(score, key, dialect)
+    if limits is not None:
+        conditions += _is_within(score, -GREATEST, GREATEST, dialect)
+        number = moved(number, *limits)
+    return f"CASE WHEN {' AND '.join(conditions)} THEN {number} END" if conditions else number
+
+
+def _has_form(score: str, key: str | None, dialect: Dialect) -> list[str]:
+    conditions = [dialect.is_number.format(score)] if dialect.is_number else []
+    if key is not None:
+        text = dialect.bytewise.format(key)
+        others = dialect.trimmed.format(text, dialect.text("0123456789abcdef"))
+        conditions += [f"length({text}) = {KEY_DIGITS}", f"{others} = {dialect.text('')}"]
+    return conditions
+
+
+def _is_within(score: str, low: float, high: float, dialect: Dialect) -> list[str]:
+    number = dialect.cast(score)
+    return [f"{number} >= {dialect.number(low)}", f"{number} <= {dialect.number(high)}"]
+
+
+def tree(answers: Sequence[str], is_reached: Callable[[int], str]) -> str:
+    """Balanced CASE: the answer at the number of edges that are reached; a row meets the logarithm of their number.
+
+    `is_reached` gives the condition of an edge. A row that reaches one reaches all before it.
+    """
+
+    def among(first: int, last: int) -> str:
+        if first == last:
+            return answers[first]
+        middle = (first + last) // 2
+        return f"CASE WHEN {is_reached(middle)} THEN {among(middle + 1, last)} ELSE {among(first, middle)} END"
+
+    return among(0, len(answers) - 1)

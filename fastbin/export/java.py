@@ -8,31 +8,27 @@ from typing import Any
 from fastbin._base.array_types import Array
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.curves import Curve
+from fastbin.export.form import Curve, digest_of
 from fastbin.export.source import (
     METHODS,
     Language,
-    asked,
+    SetCells,
     check_name,
     comment,
-    evaluation,
     literal,
     number,
+    program,
     said_of_answers,
-    search,
-    tables_of_curve,
-    tables_or_curve,
-    tables_to_print,
+    signatures,
+    source_of,
 )
-from fastbin.export.steps import digest_of
-from fastbin.export.tables import SetCells, Tables
 
 KEYWORDS = """
     abstract assert boolean break byte case catch char class const continue default do double else enum extends false final
     finally float for goto if implements import instanceof int interface long native new null package private protected public
     return short static strictfp super switch synchronized this throw throws transient true try void volatile while _
 """
-# Words that are no names of types, and the types that the class uses.
+# Words that cannot name a type, and the types that the class uses.
 NO_TYPES = "permits record sealed var yield Arrays Double HashMap Integer Long Math String"
 
 # A string constant holds 65,535 bytes at most, of which a character takes up to six: three for each half of a surrogate pair.
@@ -79,7 +75,7 @@ def java(
     A model that splits ties by key has methods of ``(double score, long key)``, where the key is unsigned: the `long` of the
     same 64 bits. Those of a set have the cell first: ``long cell``, or ``String cell``.
 
-    Where there is no answer, the methods give NaN, and `predictBin` -1: for NaN, infinite scores, scores outside the range of a
+    For rows without an answer the methods give NaN, and `predictBin` -1: NaN, infinite scores, scores outside the range of a
     model that does not clip, and cells that are null, empty, or unknown to a set that refuses them. Cells that a set with a
     pool does not know have the value of the pool, bin -1 and the interval [0, 1]. -0.0 equals 0.0.
 
@@ -103,31 +99,22 @@ def java(
     <BLANKLINE>
     """
     check_name(name, "name", f"{KEYWORDS} {NO_TYPES}".split(), "Java")
-    source = tables_or_curve(model, outputs, alpha)
-    parts = _of_curve(source) if isinstance(source, Curve) else _of_steps(source)
-    outputs = asked(source)
-    methods = [f"{'int' if output == 'bin' else 'double'} {METHODS[output]}({_parameters(source)})" for output in outputs]
-    said = [
-        "",
-        *methods,
-        "",
-        *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN"),
-        "Needs no library; safe to share between threads.",
-    ]
+    source = source_of(model, outputs, alpha)
+    methods = signatures(source, LANGUAGE)
+    said = said_of_answers(source, "NaN (bin -1)" if "bin" in methods else "NaN")
+    about = comment(
+        model, outputs, alpha, "", *methods.values(), "", *said, "Needs no library; safe to share between threads."
+    )  # fmt: skip
+    imports = ""
+    if not isinstance(source, Curve) and source.cells is not None:
+        imports = f"import java.util.{'HashMap' if source.cells.are_texts else 'Arrays'};\n\n"
     fitted = as_model_or_set(model)
-    about = (
+    facts = (
         f'  public static final String SHA256 = "{digest_of(fitted)}";\n'
         f"  public static final String EVENT = {literal(fitted.event)};"
     )
-    body = "\n\n".join([about, f"  private {name}() {{}}", *parts])
-    head = f"{comment(model, outputs, alpha, *said)}{_package_line(package)}{_imports(source)}"
-    return f"{head}public final class {name} {{\n{body}\n}}\n"
-
-
-def _imports(source: Tables | Curve) -> str:
-    if isinstance(source, Curve) or source.cells is None:
-        return ""
-    return f"import java.util.{'HashMap' if source.cells.are_texts else 'Arrays'};\n\n"
+    body = "\n\n".join([facts, f"  private {name}() {{}}", *program(source, LANGUAGE)])
+    return f"{about}{_package_line(package)}{imports}public final class {name} {{\n{body}\n}}\n"
 
 
 def _package_line(package: object) -> str:
@@ -236,55 +223,12 @@ def _readers(parts: Iterable[str]) -> list[str]:
     ]
 
 
-# ------------------------------------------------------------------------------------------------- methods
-
-
-def _parameters(source: Tables | Curve) -> str:
-    if isinstance(source, Curve):
-        return "double score"
-    cell = "" if source.cells is None else "String cell, " if source.cells.are_texts else "long cell, "
-    return f"{cell}double score{'' if source.edge_keys is None else ', long key'}"
-
-
 LANGUAGE = Language(
-    integer="int", constant="final double", nothing="Double.NaN", table=str.upper,
-    score="score", limit=repr, find="model(cell)",
+    real="double ", whole="int ", integer="int", constants=("int", "final double"),
+    arguments=("long cell, ", "String cell, ", ", long key"), access=("  private static ", "  public static "),
+    nothing="Double.NaN", name=lambda function: METHODS.get(function, function), table=str.upper, printed=_table, cells=_cells,
+    find="model(cell)", score="score", limit=repr,
     is_above="{edges}[at] < score | ({edges}[at] == score & Long.compareUnsigned({keys}[at], key) <= 0)", truth="({} ? 1 : 0)",
-    words={
-        "*": "({} * {})", "least": "least({}, {})", "greatest": "greatest({}, {})",
-        "exp": "Math.exp({})", "log": "Math.log({})", "=": "({} == {})",
-    },
+    words={"exp": "Math.exp({})", "log": "Math.log({})"},
+    remark="  /** {} */", more=_readers, checks=lambda source: [], margin="  ",
 )  # fmt: skip
-
-
-def _of_steps(tables: Tables) -> list[str]:
-    """The tables and methods of a model, or a set, with steps."""
-    parts = [_table(table, entries) for table, entries in tables_to_print(tables).items()]
-    parts += [] if tables.cells is None else _cells(tables.cells)
-    body = "\n".join(f"    {line}" for line in search(tables, LANGUAGE))
-    step = f"""  /** The place of the answer in the tables, or -1. */
-  private static int step({_parameters(tables)}) {{
-{body}
-  }}"""
-    return [*parts, *_readers(parts), step, *(_output(tables, output) for output in asked(tables))]
-
-
-def _of_curve(curve: Curve) -> list[str]:
-    """The tables and methods of a model without steps."""
-    parts = [_table(table, entries) for table, entries in tables_of_curve(curve).items()]
-    body = "\n".join(f"    {line}" for line in evaluation(curve, LANGUAGE))
-    operations = [
-        f"  private static double {operation}(double x, double y) {{\n    return x {sign} y ? x : y;\n  }}"
-        for operation, sign in (("least", "<"), ("greatest", ">"))
-        if f"{operation}(" in body
-    ]
-    return [*parts, *_readers(parts), *operations, f"  public static double predict(double score) {{\n{body}\n  }}"]
-
-
-def _output(tables: Tables, output: str) -> str:
-    arguments = ", ".join(parameter.split()[1] for parameter in _parameters(tables).split(", "))
-    kind, nothing = ("int", "-1") if output == "bin" else ("double", "Double.NaN")
-    return f"""  public static {kind} {METHODS[output]}({_parameters(tables)}) {{
-    int step = step({arguments});
-    return step < 0 ? {nothing} : {output.upper()}S[step];
-  }}"""

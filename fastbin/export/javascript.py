@@ -7,24 +7,21 @@ from typing import Any
 
 from fastbin._base.array_types import Array
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.curves import Curve
+from fastbin.export.form import Curve, digest_of
 from fastbin.export.source import (
     METHODS,
     Language,
-    asked,
+    SetCells,
+    Tables,
     comment,
-    evaluation,
     literal,
     number,
+    program,
     said_of_answers,
-    search,
-    tables_of_curve,
-    tables_or_curve,
-    tables_to_print,
+    signatures,
+    source_of,
     wrapped,
 )
-from fastbin.export.steps import digest_of
-from fastbin.export.tables import SetCells, Tables
 
 SAFE = 2**53 - 1
 
@@ -64,10 +61,10 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     anything else is a TypeError. Those of a set have the cell first: a string, or a BigInt or safe integer. Where there is no
     key, ``scores.map((score) => predict(score))`` scores an array.
 
-    Where there is no answer, the functions give NaN, and `predictBin` -1: for what is no number, infinite, or outside the range
-    of a model that does not clip, for what is no cell, such as null, 0.5 and "", and for cells that are unknown to a set that
-    refuses them. Cells that a set with a pool does not know have the value of the pool, bin -1 and the interval [0, 1]. -0
-    equals 0. O(log E) a score for E edges.
+    For rows without an answer the functions give NaN, and `predictBin` -1: for scores that are not finite numbers, or outside
+    the range of a model that does not clip, for values that cannot be cells, such as null, 0.5 and "", and for cells that are
+    unknown to a set that refuses them. Cells that a set with a pool does not know have the value of the pool, bin -1 and the
+    interval [0, 1]. -0 equals 0. O(log E) a score for E edges.
 
     A model without steps has the value alone. Interpolated values have the same bits; smooth ones differ in the last bits, as
     each engine has its own `exp` and `log`.
@@ -84,17 +81,13 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     }
     <BLANKLINE>
     """
-    source = tables_or_curve(model, outputs, alpha)
-    outputs = asked(source)
-    functions = [f"{METHODS[output]}({_parameters(source)})" for output in outputs]
+    source = source_of(model, outputs, alpha)
+    functions = signatures(source, LANGUAGE)
     fitted = as_model_or_set(model)
-    about = f'export const SHA256 = "{digest_of(fitted)}";\nexport const EVENT = {literal(fitted.event)};'
-    parts = _of_curve(source) if isinstance(source, Curve) else _of_steps(source)
-    said = ["", *functions, "", *said_of_answers(source, "NaN (bin -1)" if "bin" in outputs else "NaN")]
-    return "\n\n".join([comment(model, outputs, alpha, *said) + about, *parts]) + "\n"
-
-
-# ------------------------------------------------------------------------------------------------- tables
+    facts = f'export const SHA256 = "{digest_of(fitted)}";\nexport const EVENT = {literal(fitted.event)};'
+    said = said_of_answers(source, "NaN (bin -1)" if "bin" in functions else "NaN")
+    about = comment(model, outputs, alpha, "", *functions.values(), "", *said)
+    return "\n\n".join([about + facts, *program(source, LANGUAGE)]) + "\n"
 
 
 def _table(table: str, entries: Array) -> str:
@@ -126,62 +119,26 @@ function modelOf(cell) {{
     ]
 
 
-# ------------------------------------------------------------------------------------------------- functions
-
-
-def _parameters(source: Tables | Curve) -> str:
-    if isinstance(source, Curve):
-        return "score"
-    return f"{'' if source.cells is None else 'cell, '}score{'' if source.edge_keys is None else ', key'}"
+def _checks(source: Tables | Curve) -> list[str]:
+    """Refuse a key of another type, and give no answer to a score of another type."""
+    nothing = "NaN" if isinstance(source, Curve) else "-1"
+    is_number = f'if (typeof score !== "number") return {nothing};'
+    if isinstance(source, Curve) or source.edge_keys is None:
+        return [is_number]
+    return [
+        'if (typeof key !== "bigint" || key < 0n || key > 0xffffffffffffffffn) {',
+        "  throw new TypeError(`key is ${String(key)}; pass a BigInt from 0n to 2n ** 64n - 1n`);",
+        "}",
+        is_number,
+    ]
 
 
 LANGUAGE = Language(
-    integer="let", constant="const", nothing="NaN", table=str.upper, score="score", limit=repr, find="modelOf(cell)",
+    real="", whole="", integer="let", constants=("const", "const"), arguments=("cell, ", "cell, ", ", key"),
+    access=("function ", "export function "), nothing="NaN",
+    name=lambda function: {**METHODS, "step": "stepOf"}.get(function, function), table=str.upper, printed=_table, cells=_cells,
+    find="modelOf(cell)", score="score", limit=repr,
     is_above="{edges}[at] < score || ({edges}[at] === score && {keys}[at] <= key)", truth="({})",
-    words={
-        "*": "({} * {})", "least": "least({}, {})", "greatest": "greatest({}, {})",
-        "exp": "Math.exp({})", "log": "Math.log({})", "=": "({} === {})",
-    },
+    words={"exp": "Math.exp({})", "log": "Math.log({})", "=": "({} === {})"},
+    remark="// {}", more=lambda tables: [], checks=_checks,
 )  # fmt: skip
-
-
-def _of_steps(tables: Tables) -> list[str]:
-    """The tables and functions of a model, or a set, with steps."""
-    lines = ['if (typeof score !== "number") return -1;', *search(tables, LANGUAGE)]
-    if tables.edge_keys is not None:
-        lines = [
-            'if (typeof key !== "bigint" || key < 0n || key > 0xffffffffffffffffn) {',
-            "  throw new TypeError(`key is ${String(key)}; pass a BigInt from 0n to 2n ** 64n - 1n`);",
-            "}",
-            *lines,
-        ]
-    body = "\n".join(f"  {line}" for line in lines)
-    return [
-        *(_table(table, entries) for table, entries in tables_to_print(tables).items()),
-        *([] if tables.cells is None else _cells(tables.cells)),
-        f"// The place of the answer in the tables, or -1.\nfunction stepOf({_parameters(tables)}) {{\n{body}\n}}",
-        *(_output(tables, output) for output in asked(tables)),
-    ]
-
-
-def _of_curve(curve: Curve) -> list[str]:
-    """The tables and functions of a model without steps."""
-    lines = ['if (typeof score !== "number") return NaN;', *evaluation(curve, LANGUAGE)]
-    body = "\n".join(f"  {line}" for line in lines)
-    return [
-        *(_table(table, entries) for table, entries in tables_of_curve(curve).items()),
-        *(
-            f"function {operation}(x, y) {{\n  return x {sign} y ? x : y;\n}}"
-            for operation, sign in (("least", "<"), ("greatest", ">"))
-            if f"{operation}(" in body
-        ),
-        f"export function predict(score) {{\n{body}\n}}",
-    ]
-
-
-def _output(tables: Tables, output: str) -> str:
-    nothing = "-1" if output == "bin" else "NaN"
-    return f"""export function {METHODS[output]}({_parameters(tables)}) {{
-  const step = stepOf({_parameters(tables)});
-  return step < 0 ? {nothing} : {output.upper()}S[step];
-}}"""

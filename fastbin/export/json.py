@@ -1,7 +1,8 @@
 """Models and sets of models as JSON: everything that their files hold, for programs that read no other format.
 
 csrc/FORMAT.md ("Models as JSON") is the schema. The text is canonical, as the file is: the same model always gives the same
-text, and the text gives the same bytes back.
+text, and the text gives the same bytes back. Reading trusts nothing: what is of another type, loses a digit or is out of its
+range is refused with its place.
 """
 
 from __future__ import annotations
@@ -9,49 +10,205 @@ from __future__ import annotations
 import json as standard_json
 import math
 import os
+import re
 from collections import Counter
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from fastbin._base.array_types import Array
 from fastbin._base.errors import FormatError, InputError, InputTypeError
-from fastbin._core.fields import ALWAYS, FIELDS, Field, native_parts
+from fastbin._core.fields import ALWAYS, FIELDS, OTHERWISE, Field, Limit, native_parts
 from fastbin._core.schemes import RATE_ORIGINS, ClassRate, ClassRates
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.json_faults import fault_of_model, fault_of_set
-from fastbin.export.json_values import (
-    BYTES,
-    DECIMAL_TEXT,
-    EXACT,
-    INTEGER,
-    KEY_TEXT,
-    NUMBER,
-    TEXT,
-    WORD,
-    JsonKind,
-    list_of,
-    read_object,
-    refused,
-    rows_of,
-    shown,
-    unbounded,
-)
-from fastbin.export.steps import digest_of
+from fastbin.export.form import digest_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
 
 VERSION = 1
 
-RATE_MEMBERS = {"origin": WORD, "rate": NUMBER, "count": INTEGER, "ones": INTEGER}
-RATE = JsonKind(
-    lambda rate: _written(dict(zip(RATE_MEMBERS, rate, strict=True)), RATE_MEMBERS),
-    lambda value, place: ClassRate(*read_object(value, place, RATE_MEMBERS).values()),
+# Beyond, programs that keep every number as a double lose digits: such integers are written as text.
+EXACT = 2**53
+
+DECIMAL = re.compile(r"(?:0|-?[1-9][0-9]*)\Z")
+KEY = re.compile(r"[0-9a-f]{16}\Z")
+HEXADECIMAL = re.compile(r"[0-9a-f]+\Z")  # by single digits, as a repeated group takes memory for each repetition
+
+LONGEST_WORD = 64  # a digest; the words of the schema are shorter
+MOST_SHOWN = 60  # characters of a value in a message
+
+
+class JsonKind(NamedTuple):
+    """`write` makes what JSON has of a value; `read` makes the value again, and is told the place, for its refusal."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any, str], Any]
+
+
+def refused(place: str, value: Any, expected: str) -> FormatError:
+    """The error for a value that is not what stands there."""
+    return FormatError(f"{place} is {shown(value)}; {expected} is expected")
+
+
+def shown(value: Any) -> str:
+    """A value in words, however large it is or deeply nested."""
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    text = repr(value[:MOST_SHOWN] if isinstance(value, str) else value)
+    is_whole = len(text) <= MOST_SHOWN and not (isinstance(value, str) and len(value) > MOST_SHOWN)
+    return text if is_whole else text[: MOST_SHOWN - 3] + "..."
+
+
+def _read_number(value: Any, place: str) -> float:
+    if type(value) is float and math.isfinite(value) and (value or math.copysign(1.0, value) > 0.0):
+        return value
+    if type(value) is int and abs(value) <= EXACT:  # 1 for 1.0, as some programs write it
+        return float(value)
+    raise refused(place, value, "a finite number" if value != 0 else "0.0")
+
+
+def _read_text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise refused(place, value, "a text")
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise FormatError(f"{place} holds half of a surrogate pair, which does not stand for a character")
+    return value
+
+
+def _read_word(value: Any, place: str) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_WORD:
+        raise refused(place, value, "a text" if not isinstance(value, str) else "a word of the schema")
+    return value
+
+
+def _whole(value: Any) -> int | None:
+    """The integer of at most 64 bits in a text of decimal digits."""
+    return int(value) if isinstance(value, str) and len(value) <= 20 and DECIMAL.match(value) else None
+
+
+def _integer(value: Any) -> int | None:
+    if type(value) is int:
+        return value if abs(value) <= EXACT else None
+    whole = _whole(value)
+    return whole if whole is not None and abs(whole) > EXACT else None
+
+
+def _decimal(value: Any) -> int | None:
+    whole = _whole(value)
+    return whole if whole is not None and -(2**63) <= whole < 2**63 else None
+
+
+def _is_hexadecimal(text: str) -> bool:
+    return len(text) % 2 == 0 and HEXADECIMAL.match(text) is not None
+
+
+def _simple(write: Callable[[Any], Any], read: Callable[[Any], Any], expected: str) -> JsonKind:
+    """A value that has one form; `read` gives None for any other."""
+
+    def checked(value: Any, place: str) -> Any:
+        made = read(value)
+        if made is None:
+            raise refused(place, value, expected)
+        return made
+
+    return JsonKind(write, checked)
+
+
+NUMBER, TEXT, WORD = JsonKind(float, _read_number), JsonKind(str, _read_text), JsonKind(str, _read_word)
+INTEGER = _simple(
+    lambda value: int(value) if abs(int(value)) <= EXACT else str(int(value)),
+    _integer, "an integer, as a text beyond 2**53,",
+)  # fmt: skip
+DECIMAL_TEXT = _simple(str, _decimal, "a text of the decimal digits of an integer of 64 bits")
+KEY_TEXT = _simple(
+    lambda key: f"{int(key):016x}",
+    lambda value: int(value, 16) if isinstance(value, str) and KEY.match(value) else None,
+    "a text of 16 lower-case hexadecimal digits",
 )
-RATES_MEMBERS = {"source": RATE, "target": RATE}
-RATES = JsonKind(
-    lambda rates: _written(rates._asdict(), RATES_MEMBERS),
-    lambda value, place: ClassRates(*read_object(value, place, RATES_MEMBERS).values()),
-)
+BYTES = _simple(
+    bytes.hex, lambda value: bytes.fromhex(value) if isinstance(value, str) and _is_hexadecimal(value) else None,
+    "a text of lower-case hexadecimal digits, two for each byte,",
+)  # fmt: skip
+
+
+def read_object(value: Any, place: str, members: dict[str, JsonKind], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The members of an object, by their kinds: no other, and all that are not optional. Place "": the whole text."""
+    here, within = place or "the text", f"{place}." if place else ""
+    if not isinstance(value, dict):
+        raise refused(here, value, "an object")
+    for name in value:
+        if name not in members:
+            raise FormatError(f"{here} has a member {shown(name)}, which this version of fastbin does not know")
+    for name in members:
+        if name not in value and name not in optional:
+            raise FormatError(f"{here} has no member {name!r}")
+    return {name: kind.read(value[name], within + name) for name, kind in members.items() if name in value}
+
+
+def unbounded(infinity: float) -> JsonKind:
+    """A number, or null for this infinity."""
+    return JsonKind(
+        lambda value: None if value == infinity else float(value),
+        lambda value, place: infinity if value is None else _read_number(value, place),
+    )
+
+
+def list_of(kind: JsonKind, dtype: Any = None, width: int = 0) -> JsonKind:
+    """A list of values of one kind; with a dtype, an array; with a width, a list of lists of so many, of two dimensions."""
+
+    def given(value: Any, place: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise refused(place, value, "a list")
+        return value
+
+    def row(value: Any, place: str) -> list[Any]:
+        if len(given(value, place)) != width:
+            raise FormatError(f"{place} has {len(value)} entries; {width} are expected")
+        return [kind.read(each, f"{place}[{i}]") for i, each in enumerate(value)]
+
+    def read(value: Any, place: str) -> Any:
+        n = len(given(value, place))
+        if width:
+            entries = (entry for i, each in enumerate(value) for entry in row(each, f"{place}[{i}]"))
+            return _array(entries, width * n, place, dtype).reshape(-1, width)
+        entries = (kind.read(each, f"{place}[{i}]") for i, each in enumerate(value))
+        return list(entries) if dtype is None else _array(entries, n, place, dtype)
+
+    def write(values: Any) -> list[Any]:
+        plain = values.tolist() if isinstance(values, np.ndarray) else values
+        return [[kind.write(each) for each in row] if width else kind.write(row) for row in plain]
+
+    return JsonKind(write, read)
+
+
+def record_of(made: type[Any], members: dict[str, JsonKind]) -> JsonKind:
+    """A named tuple as an object with these members, in their order."""
+    return JsonKind(
+        lambda record: {name: kind.write(each) for (name, kind), each in zip(members.items(), record, strict=True)},
+        lambda value, place: made(*read_object(value, place, members).values()),
+    )
+
+
+def _array(entries: Iterable[Any], n_entries: int, place: str, dtype: Any) -> Any:
+    """An array, without a second list of its entries. Integers are checked here, as NumPy 1 wraps them around."""
+    limits = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
+
+    def checked() -> Iterator[Any]:
+        for each in entries:
+            if limits is not None and not limits.min <= each <= limits.max:
+                raise FormatError(f"{place} has an entry {each}, which {limits.bits} bits do not hold")
+            yield each
+
+    return np.fromiter(checked(), dtype, n_entries)
+
+
+# ------------------------------------------------------------------------------------------------- members
+
+RATE = record_of(ClassRate, {"origin": WORD, "rate": NUMBER, "count": INTEGER, "ones": INTEGER})
+RATES = record_of(ClassRates, {"source": RATE, "target": RATE})
 
 # The members of a model, in their order. Those of `ABSENT` are there where they are not this.
 SINGLE = {
@@ -68,13 +225,14 @@ def _kind_of(field: Field) -> JsonKind:
     if field.kind == "other":
         return OTHER[field.name]
     single = SINGLE[field.kind]
-    if not field.axis:
-        return single
-    return rows_of(single, field.width, field.dtype) if field.width else list_of(single, field.dtype)
+    return list_of(single, field.dtype, field.width) if field.axis else single
 
 
 MODEL_MEMBERS = {field.name: _kind_of(field) for field in FIELDS}
 ABSENT = {field.name: field.absent for field in FIELDS if field.absent is not ALWAYS}
+
+
+# ------------------------------------------------------------------------------------------------- models
 
 
 def json(model: Any) -> str:
@@ -96,7 +254,7 @@ def json(model: Any) -> str:
     Raises
     ------
     InputTypeError
-        For what is no model.
+        For anything else.
 
     Notes
     -----
@@ -137,9 +295,9 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     Raises
     ------
     FormatError
-        For what is no JSON, NaN and Infinity included; members that are unknown, missing or there twice, or that the text of
-        this model leaves out; values of another type, infinite, -0.0 or out of range; parts that make no model; a digest
-        that is not that of the model; a newer version. The message names the place, as in ``model.edges[3]``, if it has one.
+        For text that is not JSON, NaN and Infinity included; members that are unknown, missing or there twice, or that the
+        text of this model leaves out; values of another type, infinite, -0.0 or out of range; parts that make no model; a
+        digest that is not that of the model; a newer version. The message names the place, as in ``model.edges[3]``, if known.
     InputTypeError
         If `text` is neither str nor bytes.
 
@@ -162,7 +320,7 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     document = _parse(text)
     word = document.get("fastbin") if isinstance(document, dict) else None
     if not isinstance(word, str) or word not in KINDS:
-        raise FormatError("no model of fastbin: there is no member 'fastbin' that says 'model' or 'set'")
+        raise FormatError("not a model of fastbin: it has no member 'fastbin' that says 'model' or 'set'")
     version = document.get("version")
     if type(version) is not int or not 1 <= version <= EXACT:
         raise refused("version", version, "the number of a version")
@@ -207,11 +365,7 @@ def _laid_out(members: dict[str, Any]) -> str:
 def _model_members(model: BinnedModel) -> dict[str, Any]:
     low, high = (-math.inf, math.inf) if model.score_range is None else model.score_range
     word, parameters = model.map
-    parts: dict[str, Any] = {
-        name: getattr(model, name)
-        for name in MODEL_MEMBERS
-        if name not in ("map", "map_parameters", "score_min", "score_max", "note", "note_bytes", "provenance")
-    }
+    parts: dict[str, Any] = {name: getattr(model, name) for name in MODEL_MEMBERS if name not in (*OTHERWISE, "note")}
     parts |= {"map": word, "map_parameters": parameters, "score_min": low, "score_max": high}
     parts["provenance"] = model._provenance.decode()
     try:
@@ -255,16 +409,16 @@ def _parse(text: Any) -> Any:
     if not isinstance(text, (str, bytes)):
         raise InputTypeError(f"text is of type {type(text).__name__}", "pass the text of a model in JSON")
     if isinstance(text, str) and text[-5:].lower() == ".json":
-        raise FormatError(f"no JSON: text is the name of a file; pass what it holds: pathlib.Path({shown(text)}).read_text()")
+        raise FormatError(f"not JSON: text is the name of a file; pass what it holds: pathlib.Path({shown(text)}).read_text()")
     try:
         decoded = text.decode("utf8") if isinstance(text, bytes) else text
         return standard_json.loads(decoded, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except FormatError:
         raise
     except RecursionError:
-        raise FormatError("no model in JSON: it is nested too deeply") from None
-    except ValueError as error:  # what is no UTF-8 or no JSON, with its place; integers of thousands of digits
-        raise FormatError(f"no JSON: {error}") from None
+        raise FormatError("not a model in JSON: it is nested too deeply") from None
+    except ValueError as error:  # neither UTF-8 nor JSON, with its place; integers of thousands of digits
+        raise FormatError(f"not JSON: {error}") from None
 
 
 def _check_canonical(given: Any, own: Any, place: str) -> None:
@@ -291,7 +445,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise FormatError(f"{word} is no number of JSON")
+    raise FormatError(f"JSON has no number {word}")
 
 
 def _read_model(value: Any, place: str) -> BinnedModel:
@@ -319,7 +473,7 @@ def _read_model(value: Any, place: str) -> BinnedModel:
         return BinnedModel._create(**native)
     except (InputError, InputTypeError) as error:
         ends = {"score_min": score_range[0], "score_max": score_range[1]}
-        raise fault_of_model({**parts, **ends}, place) or FormatError(f"{place}: {error}") from None
+        raise next(_faults_of_model({**parts, **ends}, place), FormatError(f"{place}: {error}")) from None
 
 
 def _read_set(value: Any, place: str) -> ModelSet:
@@ -339,8 +493,62 @@ def _read_set(value: Any, place: str) -> ModelSet:
             provenance=members.get("provenance", "").encode(),
         )  # fmt: skip
     except (InputError, InputTypeError) as error:
-        raise fault_of_set({**members, "keys": keys}, place) or FormatError(f"{place}: {error}") from None
+        raise next(_faults_of_set({**members, "keys": keys}, place), FormatError(f"{place}: {error}")) from None
     return made
+
+
+# ------------------------------------------------------------------------------------------------- faults
+
+# The first entry that no model, or set, has there; none where only several entries together are wrong. The C library says what
+# is wrong, and not where.
+
+
+def _faults_of_set(members: Mapping[str, Any], place: str) -> Iterator[FormatError]:
+    keys, models = members["keys"], members["models"]
+    if not models:
+        yield FormatError(f"{place}.models is empty; a set has one model or more")
+    marks = [key.encode() if isinstance(key, str) else key for key in keys]
+    for i in range(1, len(marks)):
+        if marks[i] <= marks[i - 1]:
+            yield refused(f"{place}.keys[{i}]", str(keys[i]), f"a key that comes after {str(keys[i - 1])!r}")
+    for i, number in enumerate(members.get("model_of_key", ())):
+        if not 0 <= number < len(models):
+            yield refused(f"{place}.model_of_key[{i}]", int(number), f"a number from 0 to {len(models) - 1}")
+
+
+def _faults_of_model(parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
+    edges, keys, first = parts["edges"], parts.get("edge_keys"), parts.get("first_step")
+    is_less = edges[1:] < edges[:-1]
+    if keys is not None:
+        is_less |= (edges[1:] == edges[:-1]) & (keys[1:] < keys[:-1])
+    for i in np.flatnonzero(is_less)[:1] + 1:
+        yield refused(f"{place}.edges[{i}]", edges[i].item(), f"an edge that does not come before {edges[i - 1].item()!r}")
+    if first is not None and len(first):
+        is_wrong = np.append(first[0] != 0, np.diff(first) <= 0) | (first >= max(len(parts["values"]), 1))
+        for i in np.flatnonzero(is_wrong)[:1]:
+            expected = f"a step from {int(first[i - 1]) + 1} to {len(parts['values']) - 1}" if i else "0"
+            yield refused(f"{place}.first_step[{i}]", first[i].item(), expected)
+    for field in FIELDS:
+        if parts.get(field.name) is not None and (field.low, field.high) != (None, None):
+            yield from _beyond(field, parts, place)
+
+
+def _beyond(field: Field, parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
+    """The first entry beyond its limits."""
+    own = np.asarray(parts[field.name])
+    least, most = (_limits(limit, own, parts) for limit in (field.low, field.high))
+    for at in zip(*np.nonzero(np.atleast_1d((own < least) | (own > most))), strict=True):
+        here = tuple(map(int, at))[: own.ndim]
+        start, end = least[here].item(), most[here].item()
+        expected = f"a number from {start} " + ("on" if end == np.inf else f"to {end}")
+        yield refused(f"{place}.{field.name}" + "".join(f"[{i}]" for i in here), own[here].item(), expected)
+        return
+
+
+def _limits(limit: Limit, own: Array, parts: Mapping[str, Any]) -> Array:
+    """The limit of each entry."""
+    of_all = parts.get(limit) if isinstance(limit, str) else limit
+    return np.broadcast_to(np.inf if of_all is None else np.asarray(of_all), own.shape)
 
 
 MODEL = JsonKind(_model_members, _read_model)

@@ -7,22 +7,55 @@ model and keep the step whose range holds the score.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from fastbin._base.array_types import Array, Float64s, UInt64s
 from fastbin._base.errors import InputError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
-from fastbin.export.cuts import EdgeCuts
-from fastbin.export.dialects import PART, Dialect
-from fastbin.export.expressions import check_source, hex_digits
-from fastbin.export.steps import Steps
+from fastbin.export.dialects import PART, Dialect, check_source, hex_digits, sought
+from fastbin.export.form import GREATEST, OF_UNKNOWN, PartSteps, Steps
 
 # Statements are kept small, as engines limit the bytes of one.
 MOST_BYTES = 2**19
+
+# ------------------------------------------------------------------------------------------------- cuts
+
+
+class EdgeCuts(NamedTuple):
+    """The entry of the column at a row is the number of edges that lie at or below it.
+
+    Without keys, which are all 0 then, edge i does so where ``s >= edges[i]``; with keys, where ``s > edges[i]``, or
+    ``s == edges[i]`` and ``k >= keys[i]``. All rows that have an answer lie in [low, high], or are moved there; no edge lies
+    outside, and those that all rows reach are left out.
+    """
+
+    edges: Float64s  # (E,), ascending
+    keys: UInt64s  # (E,), ascending where edges are equal
+    column: Array  # (E + 1,), no entry equal to the next
+    low: float
+    high: float
+
+
+def cuts_of(steps: Steps, output: str) -> EdgeCuts:
+    """The edges at which one output changes, for rows that have an answer: what SQL compares, and nothing it need not."""
+    edges, keys, column = steps.edges, steps.edge_keys, steps.columns[output]
+    low, high = steps.clip or (steps.low, steps.high)
+    reached = int(np.count_nonzero((edges < low) | ((edges == low) & (keys == 0))))
+    end = len(edges) - int(np.count_nonzero(edges > high))
+    edges, keys, column = edges[reached:end], keys[reached:end], column[reached : end + 1]
+    # Two edges can have become one: no row lies between them.
+    last = np.append((edges[1:] != edges[:-1]) | (keys[1:] != keys[:-1]), True)[: len(edges)]
+    edges, keys, column = edges[last], keys[last], np.append(column[:1], column[1:][last])
+    changes = column[1:] != column[:-1]
+    return EdgeCuts(edges[changes], keys[changes], np.append(column[:1], column[1:][changes]), low, high)
+
+
+# ------------------------------------------------------------------------------------------------- tables
 
 
 @dataclass(frozen=True)
@@ -65,7 +98,7 @@ class FilledTable:
 
 @dataclass(frozen=True)
 class SqlTables:
-    """What scores by a table.
+    """Tables, and the query that scores rows by them.
 
     Attributes
     ----------
@@ -100,7 +133,7 @@ class SqlTables:
 
 
 class TableNames(NamedTuple):
-    """Of the tables that are made, of the user's rows, and of the column with the answer."""
+    """The names of the tables that are made, of the user's rows, and of the column with the answer."""
 
     steps: str
     cells: str
@@ -108,14 +141,16 @@ class TableNames(NamedTuple):
     output: str
 
 
-class Lookup(NamedTuple):
-    """What a row is looked up with and what it gets, as expressions: `s` is the row, `c` its cell, `t` its step."""
-
-    model: str  # the number of the model; NULL where there is none
-    score: str  # the score, moved into the range where it has to be; NULL where there is no answer
-    key: str | None
-    answer: str
-    cell: str | None = None  # of a set
+def tables_of(
+    form: PartSteps, what: str, score: str, cell: str | None, key: str | None, names: TableNames, dialect: Dialect, about: str
+) -> SqlTables:
+    """The steps of a model, whose number is 0, or of a set with its cells, as tables, and the query that reads them."""
+    filled = [_steps_table(form, what, names.steps, dialect)]
+    filled += [] if cell is None else [_cells_table(form, names.cells, dialect)]
+    lookup = _lookup(form, what, score, cell, key, dialect)
+    cells = "" if lookup.cell is None else f"\nLEFT JOIN {names.cells} AS c ON c.fastbin_cell = {lookup.cell}"
+    query = _QUERIES[dialect.lookup](lookup, names, f"FROM {names.source} AS s{cells}", dialect)
+    return SqlTables(f"{about}\n{query}", about, tuple(filled))
 
 
 def names_of(
@@ -143,21 +178,22 @@ def require_tables(dialect: Dialect) -> None:
         raise InputError(f"is {dialect.name!r}, which has no tables that last", remedy, argument="dialect", value=dialect.name)
 
 
-def steps_table(models: Sequence[tuple[Steps, EdgeCuts]], name: str, dialect: Dialect) -> FilledTable:
+def _steps_table(form: PartSteps, what: str, name: str, dialect: Dialect) -> FilledTable:
     """One row for each step of each model: the first and the last score, and key, that have its answer."""
-    has_keys = any(steps.needs_key for steps, _ in models)
+    has_keys = form.needs_key
+    answer = dialect.integer if what == "bin" else dialect.double
     kinds = {
-        "model": dialect.integer, "lower": dialect.double, "lower_key": dialect.string,
-        "upper": dialect.double, "upper_key": dialect.string,
-        "answer": dialect.integer if models[0][1].column.dtype.kind == "i" else dialect.double,
+        "model": dialect.integer, "lower": dialect.double, "lower_key": dialect.string, "upper": dialect.double,
+        "upper_key": dialect.string, "answer": answer,
     }  # fmt: skip
     columns = {f"fastbin_{name}": kind for name, kind in kinds.items() if has_keys or not name.endswith("key")}
     index = ("fastbin_model", "fastbin_lower", "fastbin_lower_key")[: 2 + has_keys]
-    rows = (row for number, (steps, cuts) in enumerate(models) for row in _rows(number, steps, cuts, has_keys, dialect))
+    rows = (row for number, steps in enumerate(form.models) for row in _rows(number, steps, what, has_keys, dialect))
     return FilledTable(name, columns, index, tuple(rows), dialect)
 
 
-def _rows(number: int, steps: Steps, cuts: EdgeCuts, has_keys: bool, dialect: Dialect) -> Iterator[str]:
+def _rows(number: int, steps: Steps, what: str, has_keys: bool, dialect: Dialect) -> Iterator[str]:
+    cuts = cuts_of(steps, what)
     has_key = cuts.keys > 0
     before = np.where(has_key, cuts.edges, np.nextafter(cuts.edges, -np.inf))
     before_keys = np.where(has_key, cuts.keys - has_key, np.uint64(ABOVE_EVERY_KEY))
@@ -172,15 +208,67 @@ def _rows(number: int, steps: Steps, cuts: EdgeCuts, has_keys: bool, dialect: Di
         yield f"({number}, {first}, {last}, {answer})"
 
 
-def sql_tables(filled: Sequence[FilledTable], lookup: Lookup, names: TableNames, dialect: Dialect, about: str) -> SqlTables:
-    """Tables and the query that reads them, both of which begin with a comment."""
-    return SqlTables(f"{about}\n{_query_of(lookup, names, dialect)}", about, tuple(filled))
+def _cells_table(form: PartSteps, name: str, dialect: Dialect) -> FilledTable:
+    has_text, moves = form.has_texts, _moves(form)
+    columns = {"fastbin_cell": dialect.string if has_text else dialect.integer, "fastbin_model": dialect.integer}
+    columns |= {"fastbin_low": dialect.double, "fastbin_high": dialect.double} if moves else {}
+
+    def rows() -> Iterator[str]:
+        for key, number in zip(form.keys, form.model_of_key.tolist(), strict=True):
+            entries = [dialect.text(key) if isinstance(key, str) else str(key), str(number)]
+            entries += map(dialect.number, _limits(form.models[number])) if moves else []
+            yield f"({', '.join(entries)})"
+
+    return FilledTable(name, columns, ("fastbin_cell",), tuple(rows()), dialect)
 
 
-def _query_of(lookup: Lookup, names: TableNames, dialect: Dialect) -> str:
-    """All columns of the user's rows, and the answer."""
-    cells = "" if lookup.cell is None else f"\nLEFT JOIN {names.cells} AS c ON c.fastbin_cell = {lookup.cell}"
-    return _QUERIES[dialect.lookup](lookup, names, f"FROM {names.source} AS s{cells}", dialect)
+def _moves(form: PartSteps) -> bool:
+    """Whether moved scores have to be known: without keys, the first and the last step reach as far as scores do."""
+    return any(model.needs_key and model.clip is not None for model in form.models)
+
+
+def _limits(model: Steps) -> tuple[float, float]:
+    return model.clip or (-GREATEST, GREATEST)
+
+
+# ------------------------------------------------------------------------------------------------- queries
+
+
+class Lookup(NamedTuple):
+    """The expressions by which a row is looked up, and its answer: `s` is the row, `c` its cell, `t` its step."""
+
+    model: str  # the number of the model; NULL where there is none
+    score: str  # the score, moved into the range where it has to be; NULL for rows without an answer
+    key: str | None
+    answer: str
+    cell: str | None = None  # of a set
+
+
+def _lookup(form: PartSteps, what: str, score: str, cell: str | None, key: str | None, dialect: Dialect) -> Lookup:
+    number, answer = "c.fastbin_model", "t.fastbin_answer"
+    limits: list[str] | None = ["c.fastbin_low", "c.fastbin_high"] if _moves(form) else None
+    if cell is None:
+        if limits is not None:
+            limits = list(map(dialect.number, _limits(form.models[0])))
+        found = sought(score, key, limits, dialect)
+        # BigQuery joins by columns of both sides alone; elsewhere a number is faster.
+        number = f"CASE WHEN {found} IS NOT NULL THEN 0 END" if dialect.lookup == "range" else "0"
+        return Lookup(number, found, key and dialect.bytewise.format(key), answer)
+    if form.has_texts:
+        cell = dialect.bytewise.format(dialect.as_text.format(cell))
+        has_cell = f"{cell} <> {dialect.text('')}"
+    else:
+        cell = f"CASE WHEN {dialect.is_number.format(cell)} THEN {cell} END" if dialect.is_number else cell
+        has_cell = f"{cell} IS NOT NULL"
+    if form.unknown is not None:
+        number = f"CASE WHEN {has_cell} THEN COALESCE({number}, {form.unknown}) END"
+        if limits is not None:
+            ends = map(dialect.number, _limits(form.models[form.unknown]))
+            limits = [f"COALESCE({name}, {end})" for name, end in zip(limits, ends, strict=True)]
+        if what in OF_UNKNOWN:
+            (other,) = dialect.literals(np.array([OF_UNKNOWN[what]]))
+            answer = f"CASE WHEN c.fastbin_model IS NULL THEN {other} ELSE {answer} END"
+    return Lookup(number, sought(score, key, limits, dialect), key and dialect.bytewise.format(key), answer, cell)
 
 
 def _by_asof(lookup: Lookup, names: TableNames, rows: str, dialect: Dialect) -> str:

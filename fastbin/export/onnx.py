@@ -1,23 +1,41 @@
-"""Models as ONNX graphs, and what such a file says about itself."""
+"""Models as ONNX graphs: a guard, a binary search that is written out, and a look into a table.
+
+A round of the search compares the scores with one edge each. Its edges come by Gather from one table, where NaN stands behind
+the last edge of a model, which no score lies above: so no round needs to know how many edges there are. Keys are compared after
+that, among the edges that equal the score. Scores and edges stay doubles, and nothing is computed with them: they are compared,
+and the answers are copied. Curves are computed, in double and each operation by a node of its own.
+
+All operators are of the versions that opset 13 has, and of those alone for whose types onnxruntime has kernels: it compares no
+unsigned integers before its version 1.21.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
 from fastbin._base.checks import check_count
 from fastbin._base.dependencies import needed_for
+from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.score import library_version
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin._model.provenance import in_words
-from fastbin.export.curves import Curve, form_of
-from fastbin.export.onnx_nodes import PURPOSE, Nodes, TensorNames, add_answers
-from fastbin.export.steps import (
+from fastbin.export.form import (
     ALPHA,
     ENDS,
-    SetSteps,
+    GREATEST,
+    OF_UNKNOWN,
+    Curve,
+    Expression,
+    Name,
+    Number,
+    PartSteps,
     Steps,
     digest_of,
+    form_of,
     promise_of,
 )
 from fastbin.model import BinnedModel
@@ -39,6 +57,24 @@ ALPHA_KEY = "fastbin.alpha"
 OUTPUT_KEY = "fastbin.output."
 
 TENSORS = {"value": "probability", "bin": "bin", "lower": "lower", "upper": "upper"}
+
+LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
+
+# What a row without an answer gets, and one of an unknown cell that the pool scores.
+NOTHING = {"value": np.nan, "bin": -1, "lower": np.nan, "upper": np.nan}
+
+# The operations of curves.
+OPERATORS = {
+    "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "least": "Min", "greatest": "Max", "exp": "Exp", "log": "Log", "<": "Less",
+    "=": "Equal", "choose": "Where",
+}  # fmt: skip
+
+
+def package() -> Any:
+    """The onnx package."""
+    with needed_for("ONNX graphs", extra="onnx"):
+        import onnx as installed
+    return installed
 
 
 def onnx(
@@ -77,8 +113,8 @@ def onnx(
     Notes
     -----
     A score that is NaN, infinite or outside the range of the model has no answer: NaN, and bin -1; nothing raises. So has a
-    row of an unknown cell, unless the set scores it by its pool: then bin is -1 and the interval [0, 1]. The empty text is no
-    cell, and has no answer.
+    row of an unknown cell, unless the set scores it by its pool: then bin is -1 and the interval [0, 1]. The empty text is
+    not a cell, and has no answer.
 
     Equal scores and keys give equal answers in all rows: models that were fitted with ``ties="whole"`` need no key at all.
 
@@ -105,10 +141,9 @@ def onnx(
     >>> probabilities[:2] == model.predict([0.3, 0.8])
     array([ True,  True])
     """
-    with needed_for(PURPOSE, extra="onnx"):
-        from onnx import defs, helper
-
-    check_count(opset, "opset", LEAST_OPSET, defs.onnx_opset_version())
+    installed = package()
+    helper = installed.helper
+    check_count(opset, "opset", LEAST_OPSET, installed.defs.onnx_opset_version())
     checked = as_model_or_set(model)
     parts = form_of(checked, outputs, alpha)
     shape = ("n", 1) if column else ("n",)
@@ -122,7 +157,7 @@ def onnx(
     opsets = [helper.make_opsetid("", opset)]
     if any(node.domain for node in nodes.nodes):
         opsets.append(helper.make_opsetid("ai.onnx.ml", nodes.ml_version))
-    # Of all that the opset allows the oldest version of the file, as runtimes refuse newer ones than they know.
+    # The oldest version of the file that the opset allows, as runtimes refuse newer ones than they know.
     made = helper.make_model(
         graph, opset_imports=opsets, ir_version=helper.find_min_ir_version_for(opsets), producer_name="fastbin",
         producer_version=library_version(),
@@ -131,32 +166,29 @@ def onnx(
     return made
 
 
-def inputs_of(parts: Steps | SetSteps | Curve, shape: Sequence[int | str | None], **names: str) -> dict[str, Any]:
+def inputs_of(parts: PartSteps | Curve, shape: Sequence[int | str | None], **names: str) -> dict[str, Any]:
     """The inputs of a graph by what they are ("score", "key", "cell"), under these names; the score only if it is named."""
-    with needed_for(PURPOSE, extra="onnx"):
-        from onnx import TensorProto, helper
-
-    types = {"score": TensorProto.DOUBLE} if "score" in names else {}
+    types = {"score": "DOUBLE"} if "score" in names else {}
     if not isinstance(parts, Curve) and parts.needs_key:
-        types["key"] = TensorProto.UINT64
-    if isinstance(parts, SetSteps):
-        types["cell"] = TensorProto.STRING if isinstance(parts.keys[0], str) else TensorProto.INT64
-    return {what: helper.make_tensor_value_info(names.get(what, what), kind, shape) for what, kind in types.items()}
+        types["key"] = "UINT64"
+    if not isinstance(parts, Curve) and parts.keys:
+        types["cell"] = "STRING" if parts.has_texts else "INT64"
+    return {what: tensor_info(names.get(what, what), kind, shape) for what, kind in types.items()}
 
 
 def outputs_of(names: Mapping[str, str], shape: Sequence[int | str | None]) -> list[Any]:
     """The outputs of a graph: `names` maps what they are ("value") to the names of their tensors."""
-    with needed_for(PURPOSE, extra="onnx"):
-        from onnx import TensorProto, helper
+    return [tensor_info(tensor, "INT32" if name == "bin" else "DOUBLE", shape) for name, tensor in names.items()]
 
-    return [
-        helper.make_tensor_value_info(tensor, TensorProto.INT32 if name == "bin" else TensorProto.DOUBLE, shape)
-        for name, tensor in names.items()
-    ]
+
+def tensor_info(name: str, kind: str, shape: Sequence[int | str | None]) -> Any:
+    """The name, type and shape of a tensor."""
+    installed = package()
+    return installed.helper.make_tensor_value_info(name, getattr(installed.TensorProto, kind), shape)
 
 
 def metadata_of(model: BinnedModel | ModelSet, names: Mapping[str, str], alpha: float | None) -> dict[str, str]:
-    """What the file says about the model, as metadata_props."""
+    """The facts of the model that the file states, as metadata_props."""
     ends = {ALPHA_KEY: repr(float(ALPHA if alpha is None else alpha))} if set(ENDS) & set(names) else {}
     return {
         VERSION_KEY: library_version(),
@@ -171,3 +203,287 @@ def metadata_of(model: BinnedModel | ModelSet, names: Mapping[str, str], alpha: 
         **ends,
         **{f"{OUTPUT_KEY}{name}": tensor for name, tensor in names.items()},
     }
+
+
+# ------------------------------------------------------------------------------------------------- nodes
+
+
+class TensorNames(NamedTuple):
+    """Names of the tensors that come in, all of one shape: float64 scores, uint64 keys for ties, keys of cells."""
+
+    score: str
+    key: str | None = None
+    cell: str | None = None
+
+
+class Nodes:
+    """Nodes and constants, under names that begin with `prefix`."""
+
+    def __init__(self, prefix: str = "fastbin", ml_version: int = 2) -> None:
+        self.prefix = prefix
+        self.ml_version = ml_version  # of the operators of ai.onnx.ml, which cells with texts need
+        self.nodes: list[Any] = []
+        self.constants: dict[tuple[Any, ...], Any] = {}
+
+    def add(self, operator: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
+        """The name of the output of a new node."""
+        name = f"{self.prefix}/{operator}_{len(self.nodes)}"
+        self.nodes.append(
+            package().helper.make_node(operator, inputs, [output or name], name=name, domain=domain, **attributes)
+        )
+        return output or name
+
+    def constant(self, values: Any, dtype: Any) -> str:
+        """The name of a constant; equal ones are kept once."""
+        array = np.asarray(values, dtype)
+        same = (array.dtype.str, array.shape, array.tobytes())
+        if same not in self.constants:
+            name = f"{self.prefix}/constant_{len(self.constants)}"
+            self.constants[same] = package().numpy_helper.from_array(array, name)
+        return str(self.constants[same].name)
+
+    def cast(self, tensor: str, type_name: str) -> str:
+        return self.add("Cast", tensor, to=getattr(package().TensorProto, type_name))
+
+
+def add_answers(nodes: Nodes, form: PartSteps | Curve, given: TensorNames, names: Mapping[str, str]) -> None:
+    """Nodes that write the answers of a model or a set into the tensors `names[output]`."""
+    if isinstance(form, Curve):
+        _compute(nodes, form, given.score, names["value"])
+        return
+    shape = nodes.add("Shape", given.score)
+    # Columns of different lengths fail here, where comparing them might stretch one.
+    key = None if given.key is None else nodes.add("Reshape", given.key, shape)
+    number = known = scored = None
+    if given.cell is not None:
+        number, known, scored = _model_of_cell(nodes, form, nodes.add("Reshape", given.cell, shape))
+    at = _find(nodes, _Models(nodes, form.models, number), given.score, key, scored)
+    _look_up(nodes, form.models, at, None if form.unknown is None else known, names)
+
+
+# ------------------------------------------------------------------------------------------------- the search
+
+
+def _search(nodes: Nodes, n: int, first: str, is_above: Callable[[str], str], last: str | None = None) -> str:
+    """`first` and the number of entries from there on that a row lies above: at most `n`, and these come before all others.
+
+    Where rows have different ends, `last` is an entry that no row of its kind lies above. Else there are 2^k - 1 >= n entries.
+    """
+    n_rounds = n.bit_length()
+    if n_rounds == 0:
+        return first
+    index = nodes.add("Add", first, nodes.constant(2 ** (n_rounds - 1) - 1, np.int32)) if n_rounds > 1 else first
+    for power in reversed(range(n_rounds)):
+        above = nodes.cast(is_above(index if last is None else nodes.add("Min", index, last)), "INT32")
+        index = nodes.add("Add", index, nodes.add("Mul", above, nodes.constant(2**power, np.int32)) if power else above)
+        if power:
+            index = nodes.add("Add", index, nodes.constant(-(2 ** (power - 1)), np.int32))
+    return index
+
+
+class _Models:
+    """The models that may score a row, and what differs between them, row by row: of one model, constants."""
+
+    def __init__(self, nodes: Nodes, models: Sequence[Steps], number: str | None) -> None:
+        self.nodes = nodes
+        self.models = models
+        self.number = number  # of the model of each row; None for one model
+
+    def each(self, values: Any, dtype: Any) -> str:
+        """The entry of the model of each row."""
+        if self.number is None:
+            return self.nodes.constant(np.asarray(values)[0], dtype)
+        return self.nodes.add("Gather", self.nodes.constant(values, dtype), self.number)
+
+
+def _edges(models: Sequence[Steps]) -> tuple[Float64s, UInt64s]:
+    """The edges of all models and their keys, each model's followed by NaN: so an edge has the place of the step below it."""
+    edges = [np.append(model.edges, np.nan) for model in models]
+    keys = [np.append(model.edge_keys, np.uint64(0)) for model in models]
+    return np.concatenate(edges), np.concatenate(keys)
+
+
+def _find(nodes: Nodes, rows: _Models, score: str, key: str | None, scored: str | None = None) -> str:
+    """int32: the place of each row's step among the steps of all models; the number of these for rows without an answer."""
+    models = rows.models
+    low, high = rows.each([m.low for m in models], np.float64), rows.each([m.high for m in models], np.float64)
+    answered = nodes.add("And", nodes.add("GreaterOrEqual", score, low), nodes.add("LessOrEqual", score, high))
+    if scored is not None:
+        answered = nodes.add("And", answered, scored)
+    if any(model.clip for model in models):
+        clips = [model.clip or (-GREATEST, GREATEST) for model in models]
+        score = nodes.add("Max", score, rows.each([clip[0] for clip in clips], np.float64))
+        score = nodes.add("Min", score, rows.each([clip[1] for clip in clips], np.float64))
+    edges, keys = _edges(models)
+    most = max(len(model.edges) for model in models)
+    ends = np.cumsum([len(model.edges) + 1 for model in models])
+    if rows.number is None:
+        first, last = nodes.constant(0, np.int32), None
+        table = np.append(edges, np.full(2 ** most.bit_length() - len(edges), np.nan))
+    else:
+        first, last = rows.each(np.append(0, ends[:-1]), np.int32), rows.each(ends - 1, np.int32)
+        table = edges
+    step = _search(
+        nodes, most, first,
+        lambda index: nodes.add("GreaterOrEqual", score, nodes.add("Gather", nodes.constant(table, np.float64), index)), last,
+    )  # fmt: skip
+    if key is not None:
+        step = _split_ties(nodes, _ties(edges, keys), step, score, key)
+    return nodes.add("Where", answered, step, nodes.constant(ends[-1], np.int32))
+
+
+# ------------------------------------------------------------------------------------------------- ties
+
+
+class _TiedEdges(NamedTuple):
+    """The edges that are told from others of the same score by keys, or from the scores that equal them."""
+
+    # For each place of a step: the edge below it, NaN if no key is compared there; where the keys of this and of all edges of
+    # the same score begin and end among `keys`; the place of the step below them, less this beginning.
+    edges: Float64s
+    first: Int64s
+    last: Int64s
+    shift: Int64s
+    keys: UInt64s  # those of equal edges ascending, and after them one that no key of a row reaches
+    most: int  # equal edges
+
+
+def _ties(edges: Float64s, keys: UInt64s) -> _TiedEdges:
+    """The ties among the edges of `_edges`; between models stands NaN, which nothing equals."""
+    number = np.arange(len(edges))
+    begins = np.append(True, edges[1:] != edges[:-1])
+    start = np.maximum.accumulate(np.where(begins, number, 0))
+    place = number + np.cumsum(begins) - 1  # among keys
+    listed = np.full(place[-1] + 2, ABOVE_EVERY_KEY, np.uint64)
+    listed[place] = keys
+    compared = keys != 0
+
+    def below(entries: Array, none: float) -> Array:
+        """The entry of the edge below each place."""
+        return np.append(np.array([none], entries.dtype), entries[:-1])
+
+    return _TiedEdges(
+        below(np.where(compared, edges, np.nan), np.nan), below(place[start], 0), below(place + 1, 0),
+        below(start - place[start], 0), listed, int((number - start + 1)[compared].max(initial=1)),
+    )  # fmt: skip
+
+
+def _split_ties(nodes: Nodes, ties: _TiedEdges, step: str, score: str, key: str) -> str:
+    """The step of each row, given the one that it had if no key were smaller than that of an edge of the same score."""
+    first, last, shift = (
+        nodes.add("Gather", nodes.constant(column, np.int32), step) for column in (ties.first, ties.last, ties.shift)
+    )
+    is_tied = nodes.add("Equal", score, nodes.add("Gather", nodes.constant(ties.edges, np.float64), step))
+    signed = _in_order(nodes, key)
+    keys = nodes.constant((ties.keys ^ np.uint64(2**63)).view(np.int64), np.int64)
+    found = _search(
+        nodes, ties.most, first,
+        lambda index: nodes.add("GreaterOrEqual", signed, nodes.add("Gather", keys, index)), last,
+    )  # fmt: skip
+    return nodes.add("Where", is_tied, nodes.add("Add", found, shift), step)
+
+
+def _in_order(nodes: Nodes, key: str) -> str:
+    """Keys as signed integers in the same order: 2^63 less, without a step that overflows.
+
+    The greatest key is taken as the one before it, as by `predict`.
+    """
+    signed = nodes.cast(key, "INT64")  # which is defined to keep the bits
+    is_large = nodes.add("Less", signed, nodes.constant(0, np.int64))
+    greatest, least = nodes.constant(GREATEST_INT64, np.int64), nodes.constant(LEAST_INT64, np.int64)
+    moved = nodes.add("Add", signed, nodes.add("Where", is_large, greatest, least))
+    moved = nodes.add("Add", moved, nodes.cast(is_large, "INT64"))
+    return nodes.add("Min", moved, nodes.constant(GREATEST_INT64 - 1, np.int64))
+
+
+# ------------------------------------------------------------------------------------------------- tables
+
+
+def _look_up(nodes: Nodes, models: Sequence[Steps], at: str, known: str | None, names: Mapping[str, str]) -> None:
+    """The columns at these places. `known` is given where the pool scores unknown cells, of which it tells values alone."""
+    n_steps = sum(len(model.edges) + 1 for model in models)
+    at_known = at
+    if known is not None and any(name in OF_UNKNOWN for name in names):
+        nothing = nodes.constant(n_steps, np.int32)
+        is_pooled = nodes.add("And", nodes.add("Not", known), nodes.add("Less", at, nothing))
+        at_known = nodes.add("Where", is_pooled, nodes.constant(n_steps + 1, np.int32), at)
+    for name, tensor in names.items():
+        more = [NOTHING[name]] + ([OF_UNKNOWN[name]] if known is not None and name in OF_UNKNOWN else [])
+        column: Array = np.concatenate([model.columns[name] for model in models])
+        table = nodes.constant(np.append(column, np.array(more, column.dtype)), column.dtype)
+        nodes.add("Gather", table, at_known if name in OF_UNKNOWN else at, output=tensor)
+
+
+# ------------------------------------------------------------------------------------------------- curves
+
+
+def _compute(nodes: Nodes, curve: Curve, score: str, output: str) -> None:
+    """The value of a model that has no steps."""
+    tensors = {"score": score}
+    low, high = nodes.constant(curve.low, np.float64), nodes.constant(curve.high, np.float64)
+    answered = nodes.add("And", nodes.add("GreaterOrEqual", score, low), nodes.add("LessOrEqual", score, high))
+    if curve.clip:
+        least, most = (nodes.constant(end, np.float64) for end in curve.clip)
+        tensors["score"] = nodes.add("Min", nodes.add("Max", score, least), most)
+
+    def tensor_of(expression: Expression) -> str:
+        if isinstance(expression, Number):
+            return nodes.constant(expression.number, np.float64)
+        if isinstance(expression, Name):
+            return tensors[expression.name]
+        return nodes.add(OPERATORS[expression.word], *map(tensor_of, expression.arguments))
+
+    for name, expression in curve.before:
+        tensors[name] = tensor_of(expression)
+    if curve.pieces is not None:
+        at, edges = tensor_of(curve.pieces.at), curve.pieces.edges
+        padded = np.append(edges, np.full(2 ** len(edges).bit_length() - 1 - len(edges), np.nan))
+        piece = _search(
+            nodes, len(edges), nodes.constant(0, np.int32),
+            lambda index: nodes.add("GreaterOrEqual", at, nodes.add("Gather", nodes.constant(padded, np.float64), index)),
+        )  # fmt: skip
+        for name, column in curve.pieces.columns.items():
+            tensors[name] = nodes.add("Gather", nodes.constant(column, np.float64), piece)
+    for name, expression in curve.after:
+        tensors[name] = tensor_of(expression)
+    nodes.add("Where", answered, tensor_of(curve.value), nodes.constant(np.nan, np.float64), output=output)
+
+
+# ------------------------------------------------------------------------------------------------- cells
+
+
+def _model_of_cell(nodes: Nodes, form: PartSteps, cell: str) -> tuple[str, str, str | None]:
+    """int32 number of the model of each row, whether its cell is known, and whether a model scores it; None where one always
+    does. The empty text is not a cell; it has a place behind all keys, as the pool would score others."""
+    is_named = None
+    if form.has_texts:
+        position = nodes.cast(_place_of_text(nodes, [*form.keys, ""], cell), "INT32")
+        is_named = nodes.add("Less", position, nodes.constant(len(form.keys), np.int32))
+        known = nodes.add("And", is_named, nodes.add("GreaterOrEqual", position, nodes.constant(0, np.int32)))
+    else:
+        position, known = _place_of_integer(nodes, np.array(form.keys, np.int64), cell)
+    number = nodes.add("Gather", nodes.constant(np.append(form.model_of_key, 0), np.int32), position)
+    if form.unknown is None:
+        return number, known, known
+    return nodes.add("Where", known, number, nodes.constant(form.unknown, np.int32)), known, is_named
+
+
+def _place_of_text(nodes: Nodes, keys: Sequence[int | str], cell: str) -> str:
+    """int64, -1 for unknown texts, which Gather takes as the last. Plain operators have no order of texts."""
+    if nodes.ml_version == 1:
+        form: dict[str, Any] = {"classes_strings": list(keys)}
+    else:
+        form = {"keys_strings": list(keys), "values_int64s": list(range(len(keys)))}
+    return nodes.add("LabelEncoder", cell, domain="ai.onnx.ml", default_int64=-1, **form)
+
+
+def _place_of_integer(nodes: Nodes, keys: Int64s, cell: str) -> tuple[str, str]:
+    """The greatest key that is no greater than the cell, or the first; the cell is known if it equals it."""
+    last = len(keys) - 1
+    padded = np.append(keys[1:], np.full(2 ** last.bit_length() - 1 - last, GREATEST_INT64))
+    place = _search(
+        nodes, last, nodes.constant(0, np.int32),
+        lambda index: nodes.add("GreaterOrEqual", cell, nodes.add("Gather", nodes.constant(padded, np.int64), index)),
+    )  # fmt: skip
+    place = nodes.add("Min", place, nodes.constant(last, np.int32))  # the greatest integer lies above the padding too
+    return place, nodes.add("Equal", cell, nodes.add("Gather", nodes.constant(keys, np.int64), place))

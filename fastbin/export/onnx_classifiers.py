@@ -10,12 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s
-from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.curves import form_of
-from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, TENSORS, inputs_of, metadata_of, outputs_of
-from fastbin.export.onnx_nodes import PURPOSE, Nodes, TensorNames, add_answers
+from fastbin.export.form import form_of
+from fastbin.export.onnx import (
+    LEAST_OPSET,
+    OUTPUT_KEY,
+    SHA256_KEY,
+    TENSORS,
+    Nodes,
+    TensorNames,
+    add_answers,
+    inputs_of,
+    metadata_of,
+    outputs_of,
+    package,
+)
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -102,9 +112,7 @@ def append_onnx(
     >>> int((probabilities != model.predict(scores)).sum())
     0
     """
-    with needed_for(PURPOSE, extra="onnx"):
-        from onnx import helper
-
+    package()
     checked = as_model_or_set(model)
     parts = form_of(checked, outputs, alpha)
     made = _read(classifier_graph)
@@ -126,7 +134,7 @@ def append_onnx(
     graph.output.extend(outputs_of(names, (None,)))
     known = {each.domain for each in made.opset_import}
     used = {"" if node.domain == "ai.onnx" else node.domain for node in nodes.nodes}
-    made.opset_import.extend(helper.make_opsetid(domain, versions[domain]) for domain in sorted(used - known))
+    made.opset_import.extend(package().helper.make_opsetid(domain, versions[domain]) for domain in sorted(used - known))
     for key, value in metadata_of(checked, names, alpha).items():
         made.metadata_props.add(key=key, value=value)
     return made
@@ -145,7 +153,7 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     Parameters
     ----------
     session : onnxruntime.InferenceSession
-        Of the classifier. Of a graph from `append_onnx` as well, whose new outputs do not count as scores.
+        The classifier's; also that of a graph from `append_onnx`, whose new outputs do not count as scores.
     X : array-like of shape (n, n_features), data frame, or mapping of the session's inputs to arrays
         Converted to the type of the input, as it is when rows are served. For a graph with an input for each feature, a data
         frame with columns of these names.
@@ -155,8 +163,8 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     Returns
     -------
     float64 (n,)
-        Exactly what the runtime gives: float32 loses nothing here. Of two classes, that of the greater label, which has the
-        second column.
+        Exactly what the runtime gives: float32 loses nothing here. With two classes, the score of the greater label, which has
+        the second column.
 
     Raises
     ------
@@ -200,9 +208,8 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
 
 def _read(classifier_graph: Any) -> Any:
     """A copy of the graph."""
-    with needed_for(PURPOSE, extra="onnx"):
-        import onnx
-        from google.protobuf.message import DecodeError
+    onnx = package()
+    from google.protobuf.message import DecodeError
 
     try:
         if isinstance(classifier_graph, (str, os.PathLike)):
@@ -242,12 +249,10 @@ def _versions(made: Any) -> dict[str, int]:
 
 def _score_output(graph: Any, output: str | None) -> ScoreOutput:
     """The tensor with the scores, and its column."""
-    with needed_for(PURPOSE, extra="onnx"):
-        from onnx import TensorProto
-
     outputs = {each.name: each for each in graph.output}
     zipped = {node.output[0]: node for node in graph.node if node.op_type == "ZipMap"}
-    floats = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
+    types = package().TensorProto
+    floats = (types.FLOAT16, types.FLOAT, types.DOUBLE)
     candidates = [name for name, each in outputs.items() if name in zipped or each.type.tensor_type.elem_type in floats]
     name = _the_score_output(outputs, candidates, output, "classifier_graph")
     if name in zipped:
@@ -328,7 +333,7 @@ def _outputs_of_ours(session: Any) -> set[str]:
 
 
 def _feeds(session: Any, X: Any) -> dict[str, Array]:
-    """What each input gets."""
+    """The array that each input gets."""
     inputs = {each.name: each for each in session.get_inputs()}
     listed = ", ".join(map(repr, inputs))
     if isinstance(X, Mapping):
@@ -343,13 +348,13 @@ def _feeds(session: Any, X: Any) -> dict[str, Array]:
     if missing := [name for name in inputs if name not in given]:
         raise InputError(f"has no {missing[0]!r}", f"the session has the inputs {listed}", argument="X")
     if unknown := [name for name in given if name not in inputs]:
-        raise InputError(f"has {unknown[0]!r}, which is no input", f"the session has the inputs {listed}", argument="X")
+        raise InputError(f"has {unknown[0]!r}, which is not an input", f"the session has the inputs {listed}", argument="X")
     many = len(inputs) > 1
     return {name: _feed(given[name], each, f"X[{name!r}]" if many else "X") for name, each in inputs.items()}
 
 
 def _feed(values: Any, described: Any, place: str) -> Array:
-    """What one input gets, in its type and with its dimensions."""
+    """The array for one input, in its type and with its dimensions."""
     try:
         array = np.asarray(values, DTYPES.get(described.type))
     except (TypeError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""What the exports that are source code share: the search among edges, the arithmetic of curves, and how they are printed.
+"""The parts that exports as source code share: flat tables, the search among their edges, curves as arithmetic, functions.
 
-C, Java and JavaScript write a loop, a comparison and a choice alike. So these are stated once, here, and each language adds its
-own words for a table, a number and an index.
+C, Java and JavaScript write a loop, a comparison, a choice and a function alike. So these are stated once, here, and each
+language says in its `Language` what it calls things, how it prints a table, and how it finds the model of a cell.
 """
 
 from __future__ import annotations
@@ -12,54 +12,227 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fastbin._base.array_types import Array, Float64s
+import numpy as np
+
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.curves import Curve, Expression, Name, Named, Operation, form_of, written
-from fastbin.export.steps import GREATEST, OUTPUTS, description_of
-from fastbin.export.tables import Tables, tables_of
+from fastbin.export.form import (
+    GREATEST,
+    OF_UNKNOWN,
+    OUTPUTS,
+    Curve,
+    Expression,
+    Name,
+    Named,
+    Operation,
+    Steps,
+    description_of,
+    form_of,
+    parts_of,
+    written,
+)
 
 WIDTH = 112
 
 # What functions are called in languages where the value is that of `predict`.
 METHODS = {"value": "predict", "bin": "predictBin", "lower": "predictLower", "upper": "predictUpper"}
 
+# ------------------------------------------------------------------------------------------------- tables
+
+
+class SetCells(NamedTuple):
+    """The keys of a set."""
+
+    keys: tuple[int | str, ...]  # ascending
+    models: Int64s  # the number of the model of each
+    unknown: int  # the number of what scores the rows of all other keys; -1: nothing does
+
+    @property
+    def are_texts(self) -> bool:
+        return isinstance(self.keys[0], str)
+
+
+class Tables(NamedTuple):
+    """The steps of M models, one after another, with E edges in all.
+
+    A model owns the edges from ``first[model]`` up to ``first[model + 1]``, and as many entries of each column and one more,
+    the first of which is at ``first[model] + model``.
+    """
+
+    edges: Float64s  # (E,)
+    edge_keys: UInt64s | None  # (E,); without keys, a score lies at or above an edge where score >= edge
+    columns: dict[str, Array]  # (E + M,)
+    first: Int64s  # (M + 1,)
+    # (M,) each: the scores that have an answer, and the range that they are moved into first.
+    lows: Float64s
+    highs: Float64s
+    clip_lows: Float64s
+    clip_highs: Float64s
+    cells: SetCells | None
+
+    @property
+    def clips(self) -> bool:
+        return bool((self.clip_lows > self.lows).any() or (self.clip_highs < self.highs).any())
+
+
+def source_of(model: Any, outputs: Sequence[str], alpha: float | None) -> Tables | Curve:
+    """The tables or the curve of a model, a set or a calibrator, checked."""
+    form = form_of(as_model_or_set(model), outputs, alpha)
+    if isinstance(form, Curve):
+        return form
+    models, unknown = list(form.models), -1
+    if form.unknown is not None:
+        # Rows of other keys: one more model, which has the values of the pool's, and neither its bins nor its intervals.
+        pool, unknown = models[form.unknown], len(models)
+        columns = {
+            name: column if name == "value" else np.full_like(column, OF_UNKNOWN[name]) for name, column in pool.columns.items()
+        }
+        models.append(pool._replace(columns=columns))
+    return _tables(models, SetCells(form.keys, form.model_of_key, unknown) if form.keys else None)
+
+
+def _tables(models: Sequence[Steps], cells: SetCells | None) -> Tables:
+    needs_key = any(model.needs_key for model in models)
+    clips = [model.clip or (model.low, model.high) for model in models]
+    return Tables(
+        edges=np.concatenate([model.edges for model in models]),
+        edge_keys=np.concatenate([model.edge_keys for model in models]) if needs_key else None,
+        columns={name: np.concatenate([model.columns[name] for model in models]) for name in models[0].columns},
+        first=np.cumsum([0, *(len(model.edges) for model in models)]),
+        lows=np.array([model.low for model in models]),
+        highs=np.array([model.high for model in models]),
+        clip_lows=np.array([low for low, _ in clips]),
+        clip_highs=np.array([high for _, high in clips]),
+        cells=cells,
+    )
+
+
+def tables_to_print(source: Tables | Curve) -> dict[str, Array]:
+    """The tables of numbers that are read, by name, in the order in which they are printed."""
+    if isinstance(source, Curve):
+        pieces = source.pieces
+        return {} if pieces is None or not len(pieces.edges) else {"edges": pieces.edges, **pieces.columns}
+    limits = ("lows", "highs", *(("clip_lows", "clip_highs") if source.clips else ()))
+    printed: dict[str, Array] = {}
+    if source.cells is not None:
+        printed["models"] = source.cells.models
+        printed |= {name: getattr(source, name) for name in limits if not _is_shared(getattr(source, name))}
+        if len(source.edges):
+            printed["first"] = source.first
+    if len(source.edges):
+        printed["edges"] = source.edges
+    if source.edge_keys is not None:
+        printed["edge_keys"] = source.edge_keys
+    return {**printed, **{f"{name}s": column for name, column in source.columns.items()}}
+
+
+def _is_shared(limits: Float64s) -> bool:
+    return bool((limits == limits[0]).all())
+
+
+def asked(source: Tables | Curve) -> list[str]:
+    """The outputs that are written, in the usual order."""
+    return ["value"] if isinstance(source, Curve) else [name for name in OUTPUTS if name in source.columns]
+
+
+# ------------------------------------------------------------------------------------------------- languages
+
 
 class Language(NamedTuple):
     """How a language says what scoring needs."""
 
-    integer: str  # what the declaration of a small integer begins with
-    constant: str  # and that of a double that does not change
-    nothing: str  # what a function returns where there is no value
+    real: str  # what the declaration of a double begins with, where it is returned or an argument
+    whole: str  # and that of a small integer
+    integer: str  # and of one that is a variable
+    constants: tuple[str, str]  # and of a small integer and a double that do not change
+    arguments: tuple[str, str, str]  # an integer and a text that are cells, each before another argument, and a key after one
+    access: tuple[str, str]  # what functions begin with: its own, and those for users
+    nothing: str  # what a function returns for rows without a value
+    name: Callable[[str], str]  # of the function for an output, for "step", or for an operation of curves
     table: Callable[[str], str]  # the name of a table
+    printed: Callable[[str, Array], str]  # its declaration
+    cells: Callable[[SetCells], list[str]]  # the tables of the cells, and the function that finds the model of one
+    find: str  # a call of it: the number, or -1
     # Scores are compared as this variable, with limits in this form.
     score: str
     limit: Callable[[float], str]
     is_above: str  # whether a row lies at or above the edge at place `at` of the tables {edges} and {keys}
     truth: str  # a condition as 1 or 0
-    find: str  # the number of the model of a cell, or -1
     words: Mapping[str, str]  # the operations of curves, beside those of `WORDS`
+    remark: str
+    more: Callable[[list[str]], list[str]]  # what else these tables need
+    checks: Callable[[Tables | Curve], list[str]]  # what a function does first with its arguments
+    margin: str = ""
+    operations: Mapping[str, tuple[str, ...]] = {
+        "least": ("return x < y ? x : y;",), "greatest": ("return x > y ? x : y;",),
+    }  # fmt: skip
+
+    def function(self, kind: str, name: str, parameters: str, lines: Iterable[str], *, is_public: bool = False) -> str:
+        body = "".join(f"{self.margin}  {line}\n" for line in lines)
+        return f"{self.access[is_public]}{kind}{self.name(name)}({parameters}) {{\n{body}{self.margin}}}"
 
 
 # The operations that all these languages write alike.
-WORDS = {**{word: f"({{}} {word} {{}})" for word in "+-*/<"}, "choose": "({} ? {} : {})"}
+WORDS = {**{word: f"({{}} {word} {{}})" for word in "+-*/<"}, "=": "({} == {})", "choose": "({} ? {} : {})"}
 
 
-def search(tables: Tables, language: Language) -> list[str]:
+def parameters(source: Tables | Curve, language: Language) -> str:
+    """The arguments of all functions that score a row, declared."""
+    score = f"{language.real}score"
+    if isinstance(source, Curve):
+        return score
+    cell = "" if source.cells is None else language.arguments[source.cells.are_texts]
+    return f"{cell}{score}{'' if source.edge_keys is None else language.arguments[2]}"
+
+
+def signatures(source: Tables | Curve, language: Language) -> dict[str, str]:
+    """The declarations of the functions for users, by their outputs."""
+    given = parameters(source, language)
+    kinds = {output: language.whole if output == "bin" else language.real for output in asked(source)}
+    return {output: f"{kind}{language.name(output)}({given})" for output, kind in kinds.items()}
+
+
+def program(source: Tables | Curve, language: Language) -> list[str]:
+    """The tables and functions of a model, or a set."""
+    parts = [language.printed(name, entries) for name, entries in tables_to_print(source).items()]
+    given = parameters(source, language)
+    if isinstance(source, Curve):
+        lines = [*language.checks(source), *_evaluation(source, language)]
+        used = [word for word in language.operations if any(f"{language.name(word)}(" in line for line in lines)]
+        real, two = language.real, f"{language.real}x, {language.real}y"
+        operations = [language.function(real, word, two, language.operations[word]) for word in used]
+        value = language.function(real, "value", given, lines, is_public=True)
+        return [*parts, *language.more(parts), *operations, value]
+    parts += [] if source.cells is None else language.cells(source.cells)
+    step = language.function(language.whole, "step", given, [*language.checks(source), *_search(source, language)])
+    remark = language.remark.format("The place of the answer in the tables, or -1.")
+    call = f"{language.name('step')}({', '.join(part.split()[-1].lstrip('*') for part in given.split(', '))})"
+    outputs = []
+    for output in asked(source):
+        kind, nothing = (language.whole, "-1") if output == "bin" else (language.real, language.nothing)
+        lines = [
+            f"{language.constants[0]} step = {call};",
+            f"return step < 0 ? {nothing} : {language.table(f'{output}s')}[step];",
+        ]
+        outputs.append(language.function(kind, output, given, lines, is_public=True))
+    return [*parts, *language.more(parts), f"{remark}\n{step}", *outputs]
+
+
+def _search(tables: Tables, language: Language) -> list[str]:
     """The statements that return the place of a row in the columns, or -1 where it has no answer."""
     score, table = language.score, language.table
     lines = []
     if tables.cells is not None:
         lines += [f"{language.integer} model = {language.find};", "if (model < 0) return -1;"]
-    low, high = (limit_of(tables, name, language) for name in ("lows", "highs"))
+    low, high = (_limit_of(tables, name, language) for name in ("lows", "highs"))
     lines.append(f"if (!({score} >= {low} && {score} <= {high})) return -1;")
     if tables.clips:
-        low, high = (limit_of(tables, name, language) for name in ("clip_lows", "clip_highs"))
-        lines += _clip(score, low, high)
-    if not tables.n_edges:
+        lines += _clip(score, *(_limit_of(tables, name, language) for name in ("clip_lows", "clip_highs")))
+    if not len(tables.edges):
         return [*lines, "return 0;" if tables.cells is None else "return model;"]
     if tables.cells is None:
-        lines.append(f"{language.integer} step = 0, left = {tables.n_edges};")
+        lines.append(f"{language.integer} step = 0, left = {len(tables.edges)};")
     else:
         first = table("first")
         lines.append(f"{language.integer} step = {first}[model], left = {first}[model + 1] - step;")
@@ -68,11 +241,17 @@ def search(tables: Tables, language: Language) -> list[str]:
     return [*lines, *_loop(is_above, language), "return step;" if tables.cells is None else "return step + model;"]
 
 
-def evaluation(curve: Curve, language: Language) -> list[str]:
+def _limit_of(tables: Tables, name: str, language: Language) -> str:
+    """A limit of scores: a literal where all models have the same, else an entry of its table."""
+    limits = getattr(tables, name)
+    return language.limit(float(limits[0])) if _is_shared(limits) else f"{language.table(name)}[model]"
+
+
+def _evaluation(curve: Curve, language: Language) -> list[str]:
     """The statements that return the value of a score on a curve."""
     pieces, table = curve.pieces, language.table
     columns = {} if pieces is None else {name: f"{table(name)}[step]" for name in pieces.columns}
-    words = {**WORDS, **language.words}
+    words = {**WORDS, **{word: f"{language.name(word)}({{}}, {{}})" for word in ("least", "greatest")}, **language.words}
     low, high = language.limit(curve.low), language.limit(curve.high)
     lines = [f"if (!({language.score} >= {low} && {language.score} <= {high})) return {language.nothing};"]
     if curve.clip is not None:
@@ -81,7 +260,7 @@ def evaluation(curve: Curve, language: Language) -> list[str]:
 
     def declared(named: Iterable[Named]) -> list[str]:
         known = [each for each in named if each.name in needed]
-        return [f"{language.constant} {each.name} = {written(each.expression, words, repr, columns)};" for each in known]
+        return [f"{language.constants[1]} {each.name} = {written(each.expression, words, repr, columns)};" for each in known]
 
     lines += declared(curve.before)
     if pieces is not None and len(pieces.edges):
@@ -94,20 +273,14 @@ def evaluation(curve: Curve, language: Language) -> list[str]:
 
 def _needed(curve: Curve) -> set[str]:
     """The names that count for the value; compilers warn of others."""
-    needed = _names_in(curve.value)
-    for named in reversed(curve.after):
-        needed |= _names_in(named.expression) if named.name in needed else set()
-    if curve.pieces is not None:
-        needed.add(curve.pieces.at.name)
-    for named in reversed(curve.before):
-        needed |= _names_in(named.expression) if named.name in needed else set()
+
+    def names_in(expression: Expression) -> set[str]:
+        return {part.name for part in parts_of(expression) if isinstance(part, Name)}
+
+    needed = names_in(curve.value) | (set() if curve.pieces is None else {curve.pieces.at.name})
+    for name, expression in reversed((*curve.before, *curve.after)):
+        needed |= names_in(expression) if name in needed else set()
     return needed
-
-
-def _names_in(expression: Expression) -> set[str]:
-    if isinstance(expression, Operation):
-        return {name for argument in expression.arguments for name in _names_in(argument)}
-    return {expression.name} if isinstance(expression, Name) else set()
 
 
 def _clip(variable: str, low: str, high: str) -> list[str]:
@@ -128,41 +301,12 @@ def _loop(is_above: str, language: Language) -> list[str]:
     ]
 
 
+# ------------------------------------------------------------------------------------------------- texts
+
+
 def number(entry: float) -> str:
     """An entry of a table in Java and JavaScript; infinite edges are those that no score lies above."""
     return "Infinity" if entry == math.inf else repr(entry)
-
-
-def limit_of(tables: Tables, name: str, language: Language) -> str:
-    """A limit of scores: a literal where all models have the same, else an entry of its table."""
-    limits = getattr(tables, name)
-    return language.limit(float(limits[0])) if _is_shared(limits) else f"{language.table(name)}[model]"
-
-
-def tables_of_curve(curve: Curve) -> dict[str, Float64s]:
-    """The tables that `evaluation` reads, by name."""
-    pieces = curve.pieces
-    return {} if pieces is None or not len(pieces.edges) else {"edges": pieces.edges, **pieces.columns}
-
-
-def tables_to_print(tables: Tables) -> dict[str, Array]:
-    """The tables of numbers that `search` reads, and the columns, by name, in the order in which they are printed."""
-    limits = ("lows", "highs", *(("clip_lows", "clip_highs") if tables.clips else ()))
-    printed: dict[str, Array] = {}
-    if tables.cells is not None:
-        printed["models"] = tables.cells.models
-        printed |= {name: getattr(tables, name) for name in limits if not _is_shared(getattr(tables, name))}
-        if tables.n_edges:
-            printed["first"] = tables.first
-    if tables.n_edges:
-        printed["edges"] = tables.edges
-    if tables.edge_keys is not None:
-        printed["edge_keys"] = tables.edge_keys
-    return {**printed, **{f"{name}s": column for name, column in tables.columns.items()}}
-
-
-def _is_shared(limits: Float64s) -> bool:
-    return bool((limits == limits[0]).all())
 
 
 def wrapped(entries: Iterable[str], indent: str = "  ") -> str:
@@ -190,12 +334,6 @@ def literal(text: str) -> str:
     return f'"{shown}"'
 
 
-def tables_or_curve(model: Any, outputs: Sequence[str], alpha: float | None) -> Tables | Curve:
-    """What there is to write of a model, a set or a calibrator, checked."""
-    form = form_of(as_model_or_set(model), outputs, alpha)
-    return form if isinstance(form, Curve) else tables_of(form)
-
-
 def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str) -> str:
     """The first lines of an export: what `description_of` says, then `said`; nothing in it ends the comment, or begins one."""
     text = "\n".join([*description_of(as_model_or_set(model), outputs, alpha), *said])
@@ -206,7 +344,7 @@ def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str)
 
 
 def said_of_answers(source: Tables | Curve, nothing: str) -> list[str]:
-    """What there is to know of scores, cells and values; `nothing` stands where there is no answer."""
+    """The facts on scores, cells and values; `nothing` stands for rows without an answer."""
     if isinstance(source, Curve):
         limits = [(source.low, source.high)]
     else:
@@ -235,13 +373,7 @@ def _said_of_values(curve: Curve) -> list[str]:
 def uses(curve: Curve, *words: str) -> bool:
     """Whether a curve has an operation of these."""
     expressions = [curve.value, *(each.expression for each in (*curve.before, *curve.after))]
-    return any(_has(expression, words) for expression in expressions)
-
-
-def _has(expression: Expression, words: tuple[str, ...]) -> bool:
-    return isinstance(expression, Operation) and (
-        expression.word in words or any(_has(argument, words) for argument in expression.arguments)
-    )
+    return any(isinstance(part, Operation) and part.word in words for each in expressions for part in parts_of(each))
 
 
 def check_name(name: object, argument: str, reserved: Iterable[str], language: str) -> str:
@@ -254,8 +386,3 @@ def check_name(name: object, argument: str, reserved: Iterable[str], language: s
         remedy = "pass another one"
         raise InputError(f"is {name!r}, a name that {language} has for itself", remedy, argument=argument, value=name)
     return name
-
-
-def asked(source: Tables | Curve) -> list[str]:
-    """The outputs that are written, in the usual order."""
-    return ["value"] if isinstance(source, Curve) else [name for name in OUTPUTS if name in source.columns]

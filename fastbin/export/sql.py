@@ -1,65 +1,89 @@
-"""One SQL expression that scores a column, with the same bits as the model."""
+"""SQL that scores rows with the same bits as the model: one expression, or tables and the query that reads them.
+
+Interpolated and smooth models are written in the order of operations of C. SQL gives no names to parts of an expression, so
+what is used again is written again.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, overload
+
+import numpy as np
 
 from fastbin._base.checks import check_choice
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.cuts import EdgeCuts, cuts_of
-from fastbin.export.dialects import DIALECTS, Dialect, comment, said_of_output
-from fastbin.export.expressions import MOST_STEPS, check_expression, check_key_expression, hex_digits, is_answered, sought, tree
-from fastbin.export.lookup import Lookup, SqlTables, TableNames, names_of, require_tables, sql_tables, steps_table
-from fastbin.export.sql_curves import sql_of_curve
-from fastbin.export.steps import OUTPUTS, Steps, check_outputs, description_of, digest_of, require_steps, steps_of
+from fastbin.export.dialects import (
+    DIALECTS,
+    MOST_STEPS,
+    Dialect,
+    check_expression,
+    check_key_expression,
+    comment,
+    hex_digits,
+    is_answered,
+    moved,
+    said_of_output,
+    tree,
+)
+from fastbin.export.form import (
+    OUTPUTS,
+    Curve,
+    Named,
+    check_outputs,
+    curve_of,
+    description_of,
+    digest_of,
+    require_steps,
+    steps_of,
+    written,
+)
+from fastbin.export.lookup import EdgeCuts, SqlTables, cuts_of, names_of, require_tables, tables_of
 from fastbin.model import BinnedModel
 
 STYLES = ("auto", "tree", "join")
 
+WORDS = {
+    "+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "/": "({} / {})", "<": "({} < {})", "=": "({} = {})",
+    "least": "LEAST({}, {})", "greatest": "GREATEST({}, {})", "exp": "exp({})",
+    # Some engines stop at the logarithm of 0, even where only a place among edges is asked for; at NULL none does.
+    "log": "ln(NULLIF({}, 0))",
+    "choose": "CASE WHEN {} THEN {} ELSE {} END",
+}  # fmt: skip
+OTHER_WORDS = {
+    "sqlite": {"least": "min({}, {})", "greatest": "max({}, {})"},
+    # Polars multiplies by the inverse of a constant, which is another number; Polars does not see that this sum is one.
+    "polars": {"/": "({} / ({} + (0.0 * {score})))"},
+}
+
+# Splines nest deeply, and the parser of SQLite has a stack of 100.
+MOST_JOINTS_OF_SQLITE = 11
+
+ABOUT = {
+    "linear": "Interpolated: the bits of the model where arithmetic is that of IEEE 754",
+    "smooth": "Smooth: that of the model but for the last bits, as exp and ln are those of the engine",
+}
+
 
 @overload
 def sql(
-    model: object,
-    score: str = "p",
-    *,
-    key: str | None = None,
-    dialect: str,
-    what: str = "value",
-    alpha: float | None = None,
+    model: object, score: str = "p", *, key: str | None = None, dialect: str, what: str = "value", alpha: float | None = None,
     style: Literal["auto", "tree"] = "auto",
-) -> str: ...
+) -> str: ...  # fmt: skip
 
 
 @overload
 def sql(
-    model: object,
-    score: str = "p",
-    *,
-    key: str | None = None,
-    dialect: str,
-    what: str = "value",
-    alpha: float | None = None,
-    style: Literal["join"],
-    table: str | None = None,
-    source: str | None = None,
-    output: str | None = None,
-) -> SqlTables: ...
+    model: object, score: str = "p", *, key: str | None = None, dialect: str, what: str = "value", alpha: float | None = None,
+    style: Literal["join"], table: str | None = None, source: str | None = None, output: str | None = None,
+) -> SqlTables: ...  # fmt: skip
 
 
 def sql(
-    model: object,
-    score: str = "p",
-    *,
-    key: str | None = None,
-    dialect: str,
-    what: str = "value",
-    alpha: float | None = None,
-    style: str = "auto",
-    table: str | None = None,
-    source: str | None = None,
-    output: str | None = None,
-) -> str | SqlTables:
+    model: object, score: str = "p", *, key: str | None = None, dialect: str, what: str = "value", alpha: float | None = None,
+    style: str = "auto", table: str | None = None, source: str | None = None, output: str | None = None,
+) -> str | SqlTables:  # fmt: skip
     """One SQL expression that scores a column, with the same bits as `predict`; or a table and the query that reads it.
 
     Parameters
@@ -108,7 +132,7 @@ def sql(
         its values, that has no bins to ask for, or too many steps; an `alpha` that is not needed or out of range; a dialect
         without tables for "join".
     InputTypeError
-        A set of models, which `sql_set` writes, or something else that is no model; an expression that is no text.
+        A set of models, which `sql_set` writes, or any other object; an expression that is not text.
     GuaranteeError
         For the ends of intervals of a model that has none.
 
@@ -156,29 +180,117 @@ def sql(
                 raise InputError(problem, "leave it out", argument=argument, value=name)
     if fitted.kind != "step" and fitted.delta == 0.0:
         _check_curve(fitted, what, alpha, key, style)
-        return sql_of_curve(fitted, score, words)
-    steps = steps_of(fitted, (what,), alpha)
-    key = check_key_expression(key, needs_key=steps.needs_key)
-    about = list(description_of(fitted, (what,), alpha))
-    if style == "join":
-        names = names_of(table, source, output, what=what, digest=digest_of(fitted), dialect=words)
-        return _tables(steps, what, score, key, names, words, comment([*about, said_of_output(words, what, names.output)]))
-    cuts = cuts_of(steps, what)
-    has_array = words.has_array and style == "auto" and key is None
-    answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, key, words)
-    answered = is_answered(score, key, steps.low, steps.high, words)
+        curve = curve_of(fitted)
+        low, high, answer = curve.low, curve.high, _of_curve(curve, fitted.kind, score, words)
+        about = (*description_of(fitted), ABOUT[fitted.kind])
+    else:
+        form = steps_of(fitted, (what,), alpha)
+        key = check_key_expression(key, needs_key=form.needs_key)
+        about = description_of(fitted, (what,), alpha)
+        if style == "join":
+            names = names_of(table, source, output, what=what, digest=digest_of(fitted), dialect=words)
+            require_tables(words)
+            said = comment([*about, said_of_output(words, what, names.output)])
+            return tables_of(form, what, score, None, key, names, words, said)
+        low, high, cuts = form.models[0].low, form.models[0].high, cuts_of(form.models[0], what)
+        has_array = words.has_array and style == "auto" and key is None
+        answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, key, words)
+    answered = is_answered(score, key, low, high, words)
     return f"{comment([*about, said_of_output(words, what)])}\nCASE WHEN {answered} THEN {answer} ELSE NULL END"
 
 
-def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | None, style: str) -> None:
-    """What a model without steps can be asked for."""
-    check_outputs((what,), alpha)
-    if what != "value":
-        require_steps(model)
-    if style == "join":
-        remedy = "leave it out"
-        raise InputError(f"is 'join', and a model of kind {model.kind!r} has no steps for a table", remedy, argument="style")
-    check_key_expression(key, needs_key=False)
+def sql_set(
+    models: object, score: str = "p", *, cell: str, key: str | None = None, dialect: str, what: str = "value",
+    alpha: float | None = None, table: str | None = None, source: str = "scores", output: str | None = None,
+) -> SqlTables:  # fmt: skip
+    """Tables of the models of a set, and the SQL query that scores rows by the model of their cell.
+
+    Parameters
+    ----------
+    models : ModelSet, or fitted calibrator of cells
+        Of step models without randomised values.
+    score, cell : str
+        SQL expressions for the score and the cell, most often names of columns. The cell is an integer or a text, as the keys
+        of the set are; texts are compared by their bytes, whatever the collation of the column. Where the keys are texts, a
+        cell of another type is cast to one: 1 is '1'.
+    key : str, optional
+        An SQL expression for the key as 16 lower-case hexadecimal digits, needed if any model splits ties by key.
+    dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake"}
+        The engine; the texts for the last two follow their documented syntax and were not run there.
+    what, alpha
+        As for `sql`; `alpha` is that of all bins of all models at once.
+    table : str, optional
+        The tables to be made are called ``{table}_steps`` and ``{table}_cells``; a schema may stand before a dot. By default
+        ``fastbin_`` and the first eight digits of the set's digest, so that each set has its own.
+    source : str
+        The table with the rows, or a query in parentheses. Its rows are called ``s`` in the query. It is SQL that runs, as are
+        `score`, `cell` and `key`: pass nothing on that others may write.
+    output : str, optional
+        The name of the column with the answers; by default ``fastbin_`` and `what`, such as ``fastbin_value``.
+
+    Returns
+    -------
+    SqlTables
+        The statements that make and fill the tables, and a query that gives all columns of `source`, and then `output`, in no
+        order. All names of the tables' columns begin with ``fastbin_``.
+
+        What is said of scores and keys at `sql` holds here. A cell that is NULL or empty has no answer, nor has an unknown
+        one; in sets with ``unknown="pool"`` an unknown cell gets the value of the pool's model, bin -1, and the ends 0 and 1.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As `sql`; a single model; a cell with a NUL in PostgreSQL, whose texts hold none.
+
+    See Also
+    --------
+    sql : one model as one expression.
+
+    Notes
+    -----
+    One row for each step of each model, and one for each cell. DuckDB finds the step by an ASOF join, PostgreSQL and SQLite go
+    down an index for each row, and the others join by the model's number and keep the step whose range holds the score, which
+    takes as many comparisons as the model has steps. Statements have at most about 2**19 bytes, as engines limit these.
+
+    Examples
+    --------
+    The same in DuckDB and in SQLite:
+
+    >>> import sqlite3
+    >>> import duckdb
+    >>> import fastbin as fb
+    >>> low = fb.BinnedModel.from_parts(edges=[0.5], values=[0.125, 0.25])
+    >>> high = fb.BinnedModel.from_parts(edges=[0.5], values=[0.5, 0.75])
+    >>> models = fb.ModelSet({"north": low, "south": high})
+    >>> from contextlib import closing
+    >>> def ask(connection, dialect):
+    ...     made = fb.export.sql_set(models, cell="region", dialect=dialect)
+    ...     for statement in made.table:
+    ...         _ = connection.execute(statement)
+    ...     _ = connection.execute("CREATE TABLE scores AS SELECT 'north' AS region, 0.75 AS p UNION ALL SELECT 'south', 0.5")
+    ...     return connection.execute(f"SELECT region, fastbin_value FROM ({made.query}) ORDER BY region").fetchall()
+    >>> with closing(duckdb.connect()) as connection:
+    ...     ask(connection, "duckdb")
+    [('north', 0.25), ('south', 0.75)]
+    >>> with closing(sqlite3.connect(":memory:")) as connection:
+    ...     ask(connection, "sqlite")
+    [('north', 0.25), ('south', 0.75)]
+    """
+    words = DIALECTS[check_choice(dialect, "dialect", tuple(DIALECTS))]
+    require_tables(words)
+    check_choice(what, "what", OUTPUTS)
+    fitted = as_model_or_set(models)
+    if not fitted.is_set:
+        raise InputTypeError("is one model", "use sql, which writes one expression", argument="models")
+    form = steps_of(fitted, (what,), alpha)
+    names = names_of(table, source, output, what=what, digest=digest_of(fitted), dialect=words)
+    key = check_key_expression(key, needs_key=form.needs_key)
+    score, cell = check_expression(score, "score"), check_expression(cell, "cell")
+    about = comment([*description_of(fitted, (what,), alpha), said_of_output(words, what, names.output)])
+    return tables_of(form, what, score, cell, key, names, words, about)
+
+
+# ------------------------------------------------------------------------------------------------- steps
 
 
 def _by_case(cuts: EdgeCuts, score: str, key: str | None, dialect: Dialect) -> str:
@@ -211,12 +323,47 @@ def _is_reached(cuts: EdgeCuts, place: int, score: str, key: str | None, dialect
     return f"{score} > {edge} OR ({score} = {edge} AND {reaches})"
 
 
-def _tables(steps: Steps, what: str, score: str, key: str | None, names: TableNames, dialect: Dialect, about: str) -> SqlTables:
-    """The table of one model, whose number is 0, and its query."""
-    require_tables(dialect)
-    limits = list(map(dialect.number, steps.clip)) if steps.clip is not None and key is not None else None
-    found = sought(score, key, limits, dialect)
-    # BigQuery joins by columns of both sides alone; elsewhere a number is faster.
-    number = f"CASE WHEN {found} IS NOT NULL THEN 0 END" if dialect.lookup == "range" else "0"
-    lookup = Lookup(number, found, key and dialect.bytewise.format(key), "t.fastbin_answer")
-    return sql_tables([steps_table([(steps, cuts_of(steps, what))], names.steps, dialect)], lookup, names, dialect, about)
+# ------------------------------------------------------------------------------------------------- curves
+
+
+def _check_curve(model: BinnedModel, what: str, alpha: float | None, key: str | None, style: str) -> None:
+    """Refuse options that a model without steps does not have."""
+    check_outputs((what,), alpha)
+    if what != "value":
+        require_steps(model)
+    if style == "join":
+        remedy = "leave it out"
+        raise InputError(f"is 'join', and a model of kind {model.kind!r} has no steps for a table", remedy, argument="style")
+    check_key_expression(key, needs_key=False)
+
+
+def _of_curve(curve: Curve, kind: str, score: str, dialect: Dialect) -> str:
+    """The value of a model without steps."""
+    n_joints = 0 if curve.pieces is None else len(curve.pieces.edges)
+    most = MOST_JOINTS_OF_SQLITE if dialect.name == "sqlite" and kind == "smooth" else MOST_STEPS
+    if n_joints > most:
+        problem = f"has pieces that meet in {n_joints} places, in one expression for {dialect.name} at most {most}"
+        raise InputError(problem, "fit one with fewer knots, or score with predict", argument="model")
+    number = dialect.cast(score)
+    in_braces = number.replace("{", "{{").replace("}", "}}")
+    others = {word: text.replace("{score}", in_braces) for word, text in OTHER_WORDS.get(dialect.name, {}).items()}
+    write = partial(written, words=WORDS | others, number=dialect.number)
+    if curve.clip is not None:
+        number = moved(number, *map(dialect.number, curve.clip))
+
+    def named(names: dict[str, str], bindings: tuple[Named, ...]) -> dict[str, str]:
+        for each in bindings:
+            names = names | {each.name: write(each.expression, names=names)}
+        return names
+
+    def answer(names: dict[str, str]) -> str:
+        return write(curve.value, names=named(names, curve.after))
+
+    names = named({"score": number}, curve.before)
+    pieces = curve.pieces
+    if pieces is None:
+        return answer(names)
+    numbers = zip(*(dialect.literals(np.asarray(column)) for column in pieces.columns.values()), strict=True)
+    answers = [answer(names | dict(zip(pieces.columns, entries, strict=True))) for entries in numbers]
+    place = names[pieces.at.name]
+    return tree(answers, lambda edge: f"{place} >= {dialect.number(float(pieces.edges[edge]))}")

@@ -1,34 +1,129 @@
-"""Whether an export says what its model says: it is run where it can be run, and all bits are compared."""
+"""Whether an export says what its model says: it is run where it can be run, and all bits are compared.
+
+An export says of which model it is, and SQL what it gives. It is compared on the rows of the user and on hard ones, and with
+what the model says to each: nothing where an export gives nothing.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array
-from fastbin._base.checks import check_alpha, check_choice
+from fastbin._base.array_types import Array, Bools, Int64s, UInt64s
+from fastbin._base.cells import TextCells, as_cells
+from fastbin._base.checks import as_key_array, as_scores, check_alpha, check_choice
 from fastbin._base.errors import FormatError, InputError, InputTypeError, MissingDependencyError, Wording
 from fastbin._base.shown import printable
+from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.about import alpha_in, digest_in, gives_in, target_of
 from fastbin.export.dialects import DIALECTS
+from fastbin.export.form import ALPHA, ENDS, GREATEST, OUTPUTS, digest_of, limits_of
 from fastbin.export.json import from_json
 from fastbin.export.lookup import SqlTables
-from fastbin.export.rows import RowsToScore, answers, given_rows, hard_rows, joined, needs_keys
-from fastbin.export.runners.engines import run_onnx, run_sql
-from fastbin.export.runners.programs import run_c, run_java, run_javascript
-from fastbin.export.runners.ran import CannotRun, Failed, Ran, SqlNames
-from fastbin.export.steps import ENDS, OUTPUTS, digest_of
+from fastbin.export.runners import (
+    CannotRun,
+    Failed,
+    Ran,
+    RowsToScore,
+    SqlNames,
+    cells_of,
+    run_c,
+    run_java,
+    run_javascript,
+    run_onnx,
+    run_sql,
+)
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
-# Of models with exponentials, whose last bits are those of the C library that works them out.
+# For models with exponentials, whose last bits are those of the C library that works them out.
 SMOOTH_TOLERANCE = 1e-12
+
+# Scores that no edge is near, of all models of a set together.
+MOST_SPREAD = 1000
+
+ZEROS = (0.0, 5e-324, 1e-310, float(np.finfo(np.float64).tiny), GREATEST)
+
+# ------------------------------------------------------------------------------------------------- what an export says
+
+SUFFIXES = {
+    ".sql": "sql", ".onnx": "onnx", ".h": "c", ".hpp": "c", ".java": "java", ".js": "js", ".mjs": "js", ".json": "json",
+}  # fmt: skip
+SIGNS = {
+    "json": r"\s*\{", "c": r"(?s).*^#ifndef FASTBIN_EXPORT_", "java": r"(?s).*^public final class ", "js": r"(?s).*^export ",
+    "sql": r"\s*/\* fastbin ",
+}  # fmt: skip
+DIGEST = re.compile(r"\bsha256 ([0-9a-f]{64})\b")
+SAID_ALPHA = re.compile(r"\bintervals at alpha ([0-9.e-]+)$", re.MULTILINE)
+
+# The first bytes of a graph in protobuf: the version of its format, and the field after it.
+GRAPH = re.compile(rb"\x08[\x01-\x7f][\x12\x1a\x22\x28\x32\x3a\x42\x72\xa2\xca]")
+
+# The last line of the comment of SQL. A query has the answers in a column of its own, which is named.
+GIVES = re.compile(r"^ *dialect (?P<dialect>\w+), gives (?P<what>\w+)(?: as (?P<answer>\w+))?$", re.MULTILINE)
+
+
+class Gives(NamedTuple):
+    """The dialect, the output and its column that a text of SQL states."""
+
+    dialect: str
+    what: str
+    answer: str  # the name of the column; "" for an expression
+
+
+def target_of(text: str | bytes, path: str = "") -> str | None:
+    """The kind of an export, by the suffix of its file or by its content; None where neither tells."""
+    suffix = Path(path).suffix.lower()
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf8")
+        except UnicodeDecodeError:
+            return "onnx"
+        if "\0" in text:
+            return "onnx"
+    return next((target for target, sign in SIGNS.items() if re.match(sign, text, re.MULTILINE)), None)
+
+
+def is_export(start: bytes) -> bool:
+    """Whether a file that begins so may be an export, and is worth reading: JSON, a text that names its maker, or a graph."""
+    return start.lstrip()[:1] == b"{" or b"fastbin" in start.lower() or GRAPH.match(start) is not None
+
+
+def digest_in(content: str | bytes, target: str) -> str:
+    """The digest that an export has, or ""."""
+    if target == "json":
+        found = re.search(r'"sha256": *"([0-9a-f]{64})"', str(content))
+    elif isinstance(content, str):
+        found = DIGEST.search(content)
+    else:  # in the bytes of a graph: key and value of an entry of metadata_props, each with its length before it
+        at = re.search(rb"fastbin\.sha256\x12\x40([0-9a-f]{64})", content)
+        return "" if at is None else at[1].decode()
+    return "" if found is None else found[1]
+
+
+def alpha_in(content: str | bytes) -> float | None:
+    """The alpha that the comment of an export says its intervals have."""
+    found = SAID_ALPHA.search(content) if isinstance(content, str) else None
+    return None if found is None else float(found[1])
+
+
+def gives_in(text: str) -> Gives | None:
+    """The same, as the comment at the top of a text states it."""
+    top = re.match(r"\s*/\*(.*?)\s*\*/", text, re.DOTALL)
+    found = None if top is None else GIVES.search(top[1])
+    return None if found is None else Gives(found["dialect"], found["what"], found["answer"] or "")
+
+
+# ------------------------------------------------------------------------------------------------- verification
 
 
 class Mismatch(NamedTuple):
@@ -182,7 +277,7 @@ def verify(
     ------
     InputError, InputTypeError
         If it cannot be told what the export is, or it is empty; for a program without `run_code`; for a `dialect` or a `what`
-        that is not what the text says, and an `alpha` where nothing is an end of an interval; for scores that are no numbers,
+        that is not what the text says, and an `alpha` where nothing is an end of an interval; for scores that are not numbers,
         and keys and cells as `predict` refuses them.
 
     Notes
@@ -262,7 +357,7 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
         target = target_of(export, path)
         if target is None:
             remedy = "say target, or pass a pathlib.Path for a file"
-            raise InputError("is no text of fastbin that is known", remedy, argument="export")
+            raise InputError("is not a text of fastbin that is known", remedy, argument="export")
     check_choice(target, "target", (*RUNNERS, "json"))
     if target == "onnx":
         if isinstance(export, str):
@@ -271,13 +366,13 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
     try:
         return (export.decode("utf8") if isinstance(export, bytes) else export), target
     except UnicodeDecodeError as error:
-        raise InputError(f"is no text in UTF-8: {error}", argument="export") from None
+        raise InputError(f"is not text in UTF-8: {error}", argument="export") from None
 
 
 def _names(
     text: str, dialect: str | None, what: str | None, *, score: str, key: str | None, cell: str | None, source: str
 ) -> SqlNames:
-    """What SQL is run with: what its text says, which is not contradicted, and what is given."""
+    """The names that SQL is run with: those that its text says, which are not contradicted, and those that are given."""
     said, own = gives_in(text), {"dialect": dialect, "what": what}
     for argument, choices in (("dialect", tuple(DIALECTS)), ("what", OUTPUTS)):
         if own[argument] is None:
@@ -346,3 +441,129 @@ def _mismatch(name: str, rows: RowsToScore, expected: Array, found: Array, n_giv
         None if rows.keys is None else int(rows.keys[first]), None if rows.cells is None else rows.cells[first],
         expected[first].item(), found[first].item(),
     )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------- rows
+
+
+def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any) -> RowsToScore:
+    """Columns of a user: keys that are missing are drawn, and cells that are missing are those of the set in turn."""
+    if isinstance(scores, Number):
+        raise InputTypeError(None, "pass a list or an array of numbers", argument="scores", value=scores)
+    column = as_scores(scores).astype(np.float64)
+    n = len(column)
+    if keys is not None and not needs_keys(model):
+        raise InputError("are given, and the model compares none", "leave them out", argument="keys")
+    own_keys = None
+    if needs_keys(model):
+        own_keys = random_keys(n) if keys is None else as_key_array(keys, n)
+    if not model.is_set:
+        if cells is not None:
+            raise InputError("are given, and the model is not a set", "leave them out", argument="cells")
+        return RowsToScore(column, own_keys)
+    if cells is None:
+        cells = [model.keys[i % len(model)] for i in range(n)]
+    own = as_cells(cells)
+    own_cells = np.array(own.texts, object)[own.codes] if isinstance(own, TextCells) else own
+    if n and (own_cells.dtype == object) != isinstance(model.keys[0], str):
+        problem = f"is {own_cells[:1].tolist()[0]!r}, and the keys of the set are such as {model.keys[0]!r}"
+        raise InputError(problem, argument="cells", at=0)
+    if len(own_cells) != n:
+        raise InputError(f"has {len(own_cells)} rows for {n} scores", "every row needs one cell", argument="cells")
+    return RowsToScore(column, own_keys, own_cells if n else cells_of(model.keys[0], 0))
+
+
+def needs_keys(model: BinnedModel | ModelSet) -> bool:
+    """Whether any answer depends on a key."""
+    return any(own.needs_key for _, own in model.numbered)
+
+
+def joined(parts: Sequence[RowsToScore]) -> RowsToScore:
+    """All rows, one part after another."""
+    columns = zip(*(part.columns for part in parts), strict=True)
+    return RowsToScore(*(None if column[0] is None else np.concatenate(column) for column in columns))  # type: ignore[arg-type]
+
+
+def hard_rows(model: BinnedModel | ModelSet) -> RowsToScore:
+    """Rows where a wrong export shows: at each edge and the four doubles on both sides, with the key of the edge and those next
+    to it, at zeros, subnormals, infinities and NaN, beyond the range, and in cells that a set does not know."""
+    if not model.is_set:
+        return _hard_rows_of(model, model.needs_key, MOST_SPREAD)
+    n_spread = MOST_SPREAD // model.n_models
+    of_models = [_hard_rows_of(each, needs_keys(model), n_spread) for _, each in model.numbered]
+    key_of_model = dict(zip(numbers_of(model, model.keys), model.keys, strict=True))  # none for a pool of unknown cells alone
+    parts = [of_models[number].within(key) for number, key in key_of_model.items()]
+    few = of_models[-1].take(slice(0, 40))
+    strangers: list[int | str] = (
+        ["no such cell", " ", "\ufeff", "\U0001f642"] if isinstance(model.keys[0], str) else [-(2**63), 2**63 - 1, 0]
+    )
+    strangers += [key[:200] + "!" if isinstance(key, str) else max(key - 1, -(2**63)) for key in model.keys[-2:]]
+    return joined([*parts, *(few.within(key) for key in [*strangers, *model.keys[:1000]])])
+
+
+def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> RowsToScore:
+    """With so many scores between the hard ones; of large sets, without zeros and subnormals in each model."""
+    low, high = (-1.0, 1.0) if model.score_range is None else model.score_range
+    knots = np.zeros(0) if model.knots is None else model.knots[:, 0]
+    zeros = ZEROS if n_spread else ZEROS[:1]
+    places = [model.edges, zeros, np.negative(zeros), [low, high, 0.5, 1.0, model.clip, 1.0 - model.clip]]
+    with np.errstate(over="ignore"):
+        centres = np.unique(np.concatenate([*places, 1.0 / (1.0 + np.exp(-knots))]))
+        beside = [centres]
+        for end in (-np.inf, np.inf):
+            moved = centres
+            for _ in range(4):
+                moved = np.nextafter(moved, end)
+                beside.append(moved)
+    rng = np.random.default_rng(0)
+    spread = rng.uniform(max(low, -1e300), min(high, 1e300), n_spread)
+    scores = np.concatenate([*beside, spread, [-0.0, np.nan, np.inf, -np.inf]])
+    if not needs_key:
+        return RowsToScore(scores)
+    rows = RowsToScore(scores, random_keys(len(scores)))
+    one = np.uint64(1)
+    keys = model.edge_keys
+    near = [keys, keys - one, keys + one, np.zeros_like(keys), np.full_like(keys, GREATEST_KEY)]
+    return joined([rows, *(RowsToScore(model.edges, np.minimum(each, np.uint64(GREATEST_KEY))) for each in near)])
+
+
+def random_keys(n: int) -> UInt64s:
+    """The same keys each time."""
+    return np.random.default_rng(0).integers(0, GREATEST_KEY, n, dtype=np.uint64, endpoint=True)
+
+
+def numbers_of(models: ModelSet, cells: Any) -> list[int]:
+    """The number of the model of each cell; -1 for one that the set does not know, also where its pool scores it."""
+    known = dict(zip(models.keys, models.find(list(models.keys)).tolist(), strict=True))
+    return [known.get(cell, -1) for cell in cells]
+
+
+def answers(model: BinnedModel | ModelSet, rows: RowsToScore, outputs: Sequence[str], alpha: float | None) -> dict[str, Array]:
+    """The answers of the model to each row: NaN, and bin -1, where it has none."""
+    alpha = ALPHA if alpha is None else alpha
+    has_answer = _have_answers(model, rows)
+    asked = rows.take(has_answer)
+    found: dict[str, Array] = {}
+    for name in outputs:
+        filled = np.full(len(rows), -1 if name == "bin" else np.nan, np.int32 if name == "bin" else np.float64)
+        filled[has_answer] = _answer(model, asked, name, alpha)
+        found[name] = filled
+    return found
+
+
+def _have_answers(model: BinnedModel | ModelSet, rows: RowsToScore) -> Bools:
+    if not model.is_set:
+        low, high, _ = limits_of(model)
+        return (rows.scores >= low) & (rows.scores <= high)
+    assert rows.cells is not None
+    limits = np.array([limits_of(each)[:2] for _, each in model.numbered])
+    numbers: Int64s = np.array(numbers_of(model, rows.cells.tolist()), np.int64)
+    low, high = limits[numbers].T  # -1: of the last model, which is the pool where unknown cells have an answer
+    return (rows.scores >= low) & (rows.scores <= high) & ((numbers >= 0) | (model.unknown == "pool"))
+
+
+def _answer(model: BinnedModel | ModelSet, rows: RowsToScore, name: str, alpha: float) -> Array:
+    of_row: tuple[Any, ...] = (rows.scores, rows.cells) if model.is_set else (rows.scores,)
+    if name in ENDS:
+        return np.asarray(model.predict_interval(*of_row, alpha=alpha, keys=rows.keys))[:, ENDS.index(name)]
+    return np.asarray((model.assign if name == "bin" else model.predict)(*of_row, keys=rows.keys))

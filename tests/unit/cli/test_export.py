@@ -188,7 +188,7 @@ def test_inspect_shows_the_whole_model_of_json() -> None:
         shown = run("inspect", f"{name}.fbm").stdout
         assert run("inspect", f"{name}.json").stdout == shown.replace(".fbm:", ".json:")
         assert run("inspect", "-", input=text).stdout == shown.replace(f"{name}.fbm:", "standard input:")
-        assert fb.export.steps.digest_of(model) in run("inspect", f"{name}.json", "--json").stdout
+        assert fb.export.form.digest_of(model) in run("inspect", f"{name}.json", "--json").stdout
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_inspect_shows_the_whole_model_of_json() -> None:
 )
 def test_inspect_shows_the_digest_of_exports(file: str, words: str) -> None:
     run("export", "credit.fbm", "-o", file)
-    digest = fb.export.steps.digest_of(MODEL)
+    digest = fb.export.form.digest_of(MODEL)
     first, *facts = run("inspect", file).stdout.splitlines()
     assert first == f"{file}: {words}, exported from the model whose file has the SHA-256 {digest}."
     assert facts[0] == f"version: {fb.__version__}"
@@ -213,7 +213,7 @@ def test_inspect_shows_the_digest_of_exports(file: str, words: str) -> None:
 
 
 def test_inspect_tells_the_digest_once() -> None:
-    digest = fb.export.steps.digest_of(MODEL)
+    digest = fb.export.form.digest_of(MODEL)
     run("export", "credit.fbm", "-o", "m.onnx")
     assert run("inspect", "m.onnx").stdout.count(digest) == 1
     assert run("inspect", "m.onnx", "--json").stdout.count(digest) == 1

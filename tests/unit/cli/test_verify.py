@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin.cli import command_line
-from fastbin.export.steps import digest_of
+from fastbin.export.form import digest_of
 
 RNG = np.random.default_rng(2)
 N = 1500

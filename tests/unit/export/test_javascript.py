@@ -1,4 +1,4 @@
-"""JavaScript modules: the bits of `predict`, what is no number, no key or no cell, and what is said."""
+"""JavaScript modules: the bits of `predict`, and arguments that are not numbers, keys or cells."""
 
 from __future__ import annotations
 
@@ -15,49 +15,18 @@ from compiled import CASES, CURVE_CASES, Case
 from exported import GREATEST, model_of, model_with_edges_of_all_sizes
 
 import fastbin as fb
-from fastbin.export.steps import digest_of
+from fastbin.export.form import digest_of
+from fastbin.export.runners import RowsToScore, SqlNames, run_javascript
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 EVERY = [*CASES, *CURVE_CASES]
 
-RUNNER = """
-import { readFileSync, writeFileSync, existsSync } from "node:fs";
-
-const OUTPUTS = { value: "predict", bin: "predictBin", lower: "predictLower", upper: "predictUpper" };
-
-function column(path, kind) {
-  const data = readFileSync(path);
-  return new kind(data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength));
-}
-
-function textsOf(name) {
-  const data = readFileSync(`${name}.cells`);
-  let start = 0;
-  return Array.from(column(`${name}.ends`, BigInt64Array), (end) => data.toString("utf8", start, (start = Number(end))));
-}
-
-for (const name of process.argv.slice(2)) {
-  const module = await import(`./${name}.mjs`);
-  const parts = [column(`${name}.scores`, Float64Array)];
-  if (existsSync(`${name}.cells`)) {
-    parts.unshift(existsSync(`${name}.ends`) ? textsOf(name) : column(`${name}.cells`, BigInt64Array));
-  }
-  if (existsSync(`${name}.keys`)) parts.push(column(`${name}.keys`, BigUint64Array));
-  for (const [output, method] of Object.entries(OUTPUTS).filter(([, method]) => method in module)) {
-    const out = new (output === "bin" ? Int32Array : Float64Array)(parts[0].length);
-    for (let i = 0; i < out.length; i++) out[i] = module[method](...parts.map((part) => part[i]));
-    writeFileSync(`${name}.${output}`, out);
-  }
-}
-"""
-
 
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of the modules of all cases, and of a program that calls them."""
+    """The folder of the modules of all cases."""
     folder = tmp_path_factory.mktemp("javascript")
-    (folder / "runner.mjs").write_text(RUNNER, "ascii")
     for case in EVERY:
         text = fb.export.javascript(case.model, outputs=case.outputs, alpha=case.alpha)
         (folder / f"{case.name}.mjs").write_text(text, "ascii")
@@ -71,28 +40,21 @@ def _run(folder: Path, *arguments: str) -> str:
     return ran.stdout
 
 
-def test_answers_have_the_bits_of_predict(modules: Path) -> None:
-    rows = {case.name: compiled.rows_of(case, 20_000) for case in EVERY}
-    for case in EVERY:
-        compiled.write_rows(modules, case, rows[case.name])
-    _run(modules, "runner.mjs", *rows)
-    for case in EVERY:
-        compiled.check_answers(modules, case, rows[case.name], nothing=float("nan"))
-        compiled.remove_files(modules, case)
-
-
-@pytest.mark.slow
+@pytest.mark.parametrize("n", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", EVERY, ids=lambda case: case.about)
-def test_a_million_rows_of_each_model(modules: Path, case: Case) -> None:
-    rows = compiled.rows_of(case, 1_000_000)
-    compiled.write_rows(modules, case, rows)
-    _run(modules, "runner.mjs", case.name)
-    compiled.check_answers(modules, case, rows, nothing=float("nan"))
-    compiled.remove_files(modules, case)
+def test_answers_have_the_bits_of_predict(modules: Path, tmp_path: Path, case: Case, n: int) -> None:
+    rows = compiled.rows_of(case, n)
+    cells = None if rows.cells is None else np.array(rows.cells, object if case.has_texts else np.int64)
+    text = (modules / f"{case.name}.mjs").read_text("ascii")
+    found = run_javascript(text, RowsToScore(rows.scores, rows.keys, cells), SqlNames()).columns
+    assert set(found) == set(case.outputs)
+    for output, column in found.items():
+        column.tofile(tmp_path / f"{case.name}.{output}")
+    compiled.check_answers(tmp_path, case, rows, nothing=float("nan"))
 
 
 def _answers(folder: Path, about: str, *calls: str) -> list[object]:
-    """What these expressions are of the module of a case, where it is called m; errors as their texts."""
+    """The values of expressions in which the module of a case is called m; errors as their texts."""
     (case,) = (case for case in CASES if case.about == about)
     program = f"import * as m from './{case.name}.mjs';\nconst out = [];\n"
     for call in calls:
@@ -156,27 +118,7 @@ def test_arrays_are_scored_by_map(modules: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_the_module_says() -> None:
-    model = model_of("two resolutions")
-    text = fb.export.javascript(model, outputs=("upper", "value"))
-    assert text.startswith("/*\n * fastbin ")
-    assert f"model sha256 {digest_of(model)}" in text.splitlines()[1]
-    assert "predictLower" not in text
-    assert "predictBin" not in text
-    assert text.isascii()
-    assert max(map(len, text.splitlines())) <= 128
-
-
 def test_a_module_can_stand_in_a_page() -> None:
     (case,) = (case for case in CASES if case.about == "texts")
     assert "</script>" in case.model
     assert "</script" not in fb.export.javascript(case.model)
-
-
-def test_mistakes_are_refused() -> None:
-    with pytest.raises(fb.InputTypeError, match="model is the path 'model'"):
-        fb.export.javascript("model")
-    with pytest.raises(fb.InputError, match=r"outputs\[0\] is 'p'"):
-        fb.export.javascript(model_of("10 bins"), outputs=["p"])
-    with pytest.raises(fb.InputError, match="no end of an interval is asked for"):
-        fb.export.javascript(model_of("10 bins"), alpha=0.1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import math
 import re
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,8 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 from fastbin._core.fields import native_parts
+from fastbin.export.form import digest_of
 from fastbin.export.json import MODEL_MEMBERS, SET_MEMBERS
-from fastbin.export.steps import digest_of
 
 TESTS = Path(__file__).resolve().parent.parent.parent
 GOLDEN = sorted((TESTS / "golden").glob("*/models/*.fbm")) + sorted((TESTS / "golden").glob("*/sets/*.fbm"))
@@ -171,8 +173,8 @@ def put(*path: Any) -> Change:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], Change]] = {
-    "no member 'fastbin'": (MODEL, lambda document: document.pop("fastbin")),
-    "no model of fastbin": (MODEL, put("fastbin", ["model"])),
+    "it has no member 'fastbin'": (MODEL, lambda document: document.pop("fastbin")),
+    "not a model of fastbin": (MODEL, put("fastbin", ["model"])),
     "version is 2, and this fastbin reads versions up to 1; update it": (MODEL, put("version", 2)),
     "version is true; the number of a version is expected": (MODEL, put("version", True)),
     "version is 0;": (MODEL, put("version", 0)),
@@ -277,15 +279,15 @@ def test_refusals(message: str, document: dict[str, Any], change: Change) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no JSON: Expecting value: line 1 column 1"),
-        ('{"fastbin": "model",}', "no JSON: .*line 1 column"),
-        (b"\xff{}", "no JSON: .*can't decode byte 0xff"),
-        ("[]", "no model of fastbin"),
-        ("null", "no model of fastbin"),
+        ("", "not JSON: Expecting value: line 1 column 1"),
+        ('{"fastbin": "model",}', "not JSON: .*line 1 column"),
+        (b"\xff{}", "not JSON: .*can't decode byte 0xff"),
+        ("[]", "not a model of fastbin"),
+        ("null", "not a model of fastbin"),
         ('{"fastbin": "model", "fastbin": "model"}', "member 'fastbin' stands twice in one object"),
-        ('{"fastbin": "model", "version": NaN}', "NaN is no number of JSON"),
-        ('{"fastbin": "model", "version": -Infinity}', "-Infinity is no number of JSON"),
-        ('{"fastbin": "model", "version": ' + 5000 * "1" + "}", "no JSON|version is"),
+        ('{"fastbin": "model", "version": NaN}', "JSON has no number NaN"),
+        ('{"fastbin": "model", "version": -Infinity}', "JSON has no number -Infinity"),
+        ('{"fastbin": "model", "version": ' + 5000 * "1" + "}", "not JSON|version is"),
         ('{"fastbin": "model", "version": ' + 4000 * "1" + "}", r"^version is 1{57}\.\.\.; the number of a version"),
         ("{" + "".join(f'"{i}": 0, ' for i in range(100_000)) + '"99999": 0}', "member '99999' stands twice"),  # linear time
         (json.dumps(MODEL).replace("0.25,", "1e999,", 1), r"model.edges\[0\] is inf; a finite number"),
@@ -328,3 +330,74 @@ def test_arguments() -> None:
         fb.export.from_json({})  # type: ignore[arg-type]
     with pytest.raises(fb.InputTypeError, match="model is of type int"):
         fb.export.json(3)
+
+
+def _nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+HUGE = 300_000  # characters
+BARE = fb.export.json(fb.BinnedModel.from_parts(edges=[], values=[0.5]))
+
+
+def _with_values(values: str) -> str:
+    return BARE.replace("[0.5]", values)
+
+
+def _with_member(name: str, value: str) -> str:
+    return BARE.replace('"values"', f'"{name}": {value}, "values"')
+
+
+HOSTILE = {
+    "a note of bytes that are none": _with_member("note_bytes", f'"{"f" * HUGE}g"'),
+    "half a byte": _with_member("note_bytes", f'"{"f" * (HUGE + 1)}"'),
+    "a word": BARE.replace('"step"', f'"{"a" * HUGE}"'),
+    "a digest": re.sub(r'(?<="sha256": ")\w+', "a" * HUGE, BARE),
+    "a name twice": f'{{"{"a" * HUGE}": 0, "{"a" * HUGE}": 0}}',
+    "an unknown name": _with_member("a" * HUGE, "0"),
+    "a key": _with_member("edge_keys", f'["{"a" * HUGE}"]'),
+    "an integer": _with_values(f"[{'1' * 4_000}]"),
+    "an integer of too many digits": _with_values(f"[{'1' * HUGE}]"),
+    "what is called as a file": "a" * HUGE + ".json",
+    "lists": "[" + "[]," * (HUGE // 3) + "0]",
+    "lists for numbers": _with_values("[" + "[]," * (HUGE // 3) + "0]"),
+    "objects": "[" + '{"":0},' * (HUGE // 7) + "0]",
+    "members": "{" + ",".join(f'"{i}":0' for i in range(HUGE // 9)) + "}",
+    "texts": "[" + '"aa",' * (HUGE // 5) + "0]",
+    "pairs": _with_member("pairs", "[" + "[0,0]," * (HUGE // 6) + "[0,1]]"),
+    "values": _with_values("[" + "0.5," * (HUGE // 4) + "0.5]"),
+    "lists in lists": _with_values(_nested(HUGE // 2)),
+    "lists in lists that a parser takes": _with_values(_nested(900)),
+    "lists in lists instead of a text": _with_member("note", _nested(900)),
+    "lists in lists instead of a model": f'{{"fastbin": "model", "version": 1, "sha256": "", "model": {_nested(900)}}}',
+}
+
+
+def _peak(text: str) -> int:
+    """The most memory that reading takes, the text itself left out."""
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(fb.FormatError):
+            fb.export.from_json(text)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_texts_are_refused_in_few_words(what: str) -> None:
+    with pytest.raises(fb.FormatError) as caught:
+        fb.export.from_json(HOSTILE[what])
+    assert len(str(caught.value)) < 300
+
+
+def test_hostile_texts_take_little_more_memory_than_valid_ones() -> None:
+    n = HUGE // 40
+    pairs = np.tile([0.0, 1.0], (n, 1))
+    valid = fb.export.json(fb.BinnedModel.from_parts(edges=np.arange(1, n) / 2**20, values=np.full(n, 0.5), pairs=pairs))
+    assert 0.8 * HUGE < len(valid) < 1.2 * HUGE
+    assert fb.export.json(fb.export.from_json(valid)) == valid
+    limit = 3.0 * _peak(valid) / len(valid)
+    for what, text in HOSTILE.items():
+        if len(text) >= HUGE:
+            assert _peak(text) / len(text) < limit, what

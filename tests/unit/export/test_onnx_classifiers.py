@@ -20,8 +20,8 @@ from onnx import TensorProto, helper
 
 import fastbin as fb
 from fastbin.export import append_onnx, onnx_scores
+from fastbin.export.form import OUTPUTS, digest_of
 from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY
-from fastbin.export.steps import OUTPUTS, digest_of
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(6000, 4)).astype(np.float32)
@@ -302,6 +302,59 @@ def test_inputs_whose_names_are_taken() -> None:
 # ------------------------------------------------------------------------------------------------- mistakes
 
 
+def without_scores() -> Any:
+    graph = linear()
+    del graph.graph.output[1]
+    return graph
+
+
+def three_classes(shape: str = "N, 3") -> Any:
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 18]> g (float[N, 3] x) => (float[{shape}] p) {{ p = Softmax <axis = 1> (x) }}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("graph", "options", "message"),
+    [
+        (without_scores, {}, r"classifier_graph has no output of floats among 'label'; name the one with .*output="),
+        (without_scores, {"output": "label"}, r"output is 'label', which does not hold floats; classifier_graph has 'label'$"),
+        (without_scores, {"output": "scores"}, r"output is 'scores', which does not exist; classifier_graph has 'label'$"),
+        (three_classes, {}, r"output 'p' has 3 classes, and a model calibrates the scores of one label; pass"),
+        (
+            lambda: three_classes("N, M"), {},
+            r"output 'p' of classifier_graph is declared with 2 dimensions, whose sizes are \[None",
+        ),
+        (lambda: append_onnx(linear(), model_of("10 bins")), {}, r"classifier_graph holds a model of fastbin already"),
+        (dict, {}, r"classifier_graph is of type dict; pass an onnx.ModelProto, bytes or a path$"),
+        (lambda: b"no graph", {}, r"classifier_graph is not what onnx can read"),
+        (lambda: b"", {}, r"classifier_graph is empty, or no ONNX graph: it has no nodes; pass what a conv"),
+        (onnx.ModelProto, {}, r"classifier_graph is empty, or no ONNX graph: it has no nodes; pass what a conv"),
+        (linear, {"model": None}, r"model is of type NoneType"),
+    ],
+)  # fmt: skip
+def test_graphs_that_are_refused(graph: Callable[[], Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=f"^{message}"):
+        append_onnx(graph(), **{"model": model_of("10 bins"), **options})
+
+
+@pytest.mark.parametrize(
+    ("session", "rows", "message"),
+    [
+        (lambda: session_of(without_scores()), X, r"session has no output of floats among 'label'; name the one .*output=$"),
+        (lambda: session_of(three_classes()), X[:5, :3], r"output 'p' has 3 classes, and a model calibrates the scores of one"),
+        (lambda: "classifier.onnx", X, r"session is of type str; pass an onnxruntime.InferenceSession$"),
+        (
+            lambda: session_of(linear()), {"X": X, "Z": X},
+            r"X has 'Z', which is not an input; the session has the inputs 'X'$",
+        ),
+    ],
+)  # fmt: skip
+def test_sessions_that_are_refused(session: Callable[[], Any], rows: Any, message: str) -> None:
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=f"^{message}"):
+        onnx_scores(session(), rows)
+
+
 def test_old_operators_and_their_remedy() -> None:
     old = linear(opset=12, ir_version=7)
     with pytest.raises(
@@ -309,67 +362,6 @@ def test_old_operators_and_their_remedy() -> None:
     ):
         append_onnx(old, model_of("10 bins"))
     assert differences(onnx.version_converter.convert_version(old, 13), model_of("10 bins")) == 0
-
-
-def test_graphs_without_probabilities() -> None:
-    graph = linear()
-    del graph.graph.output[1]
-    with pytest.raises(
-        fb.InputError, match=r"^classifier_graph has no output of floats among 'label'; name the one with .*output="
-    ):
-        append_onnx(graph, model_of("10 bins"))
-    with pytest.raises(fb.InputError, match=r"^session has no output of floats among 'label'; name the one with .*output=$"):
-        onnx_scores(session_of(graph), X)
-    for wrong, told in (("label", "does not hold floats"), ("scores", "does not exist")):
-        with pytest.raises(fb.InputError, match=rf"^output is '{wrong}', which {told}; classifier_graph has 'label'$"):
-            append_onnx(graph, model_of("10 bins"), output=wrong)
-
-
-def test_three_classes() -> None:
-    text = (
-        '<ir_version: 8, opset_import: ["": 18]> g (float[N, 3] x) => (float[N, 3] p) { p = Softmax <axis = 1> (x) }'
-    )  # fmt: skip
-    graph = onnx.parser.parse_model(text)
-    for call in (
-        lambda: append_onnx(graph, model_of("10 bins")),
-        lambda: onnx_scores(session_of(graph), RNG.normal(size=(5, 3))),
-    ):
-        with pytest.raises(
-            fb.InputError, match=r"^output 'p' has 3 classes, and a model calibrates the scores of one label; pass"
-        ):
-            call()
-    unknown = onnx.parser.parse_model(text.replace("float[N, 3] p", "float[N, M] p"))
-    with pytest.raises(
-        fb.InputError, match=r"^output 'p' of classifier_graph is declared with 2 dimensions, whose sizes are \[None"
-    ):
-        append_onnx(unknown, model_of("10 bins"))
-
-
-def test_a_model_is_appended_once() -> None:
-    both = append_onnx(linear(), model_of("10 bins"))
-    with pytest.raises(fb.InputError, match=r"^classifier_graph holds a model of fastbin already"):
-        append_onnx(both, model_of("10 bins"))
-
-
-def test_what_is_no_graph_and_no_session() -> None:
-    with pytest.raises(
-        fb.InputTypeError, match=r"^classifier_graph is of type dict; pass an onnx.ModelProto, bytes or a path$"
-    ):
-        append_onnx({}, model_of("10 bins"))
-    with pytest.raises(fb.InputError, match=r"^classifier_graph is not what onnx can read"):
-        append_onnx(b"no graph", model_of("10 bins"))
-    with pytest.raises(fb.InputTypeError, match=r"^session is of type str; pass an onnxruntime.InferenceSession$"):
-        onnx_scores("classifier.onnx", X)
-    with pytest.raises(fb.InputError, match=r"^X has 'Z', which is no input; the session has the inputs 'X'$"):
-        onnx_scores(session_of(linear()), {"X": X, "Z": X})
-    with pytest.raises(fb.InputTypeError, match=r"^model is of type NoneType"):
-        append_onnx(linear(), None)
-
-
-@pytest.mark.parametrize("nothing", [b"", onnx.ModelProto()])
-def test_empty_graphs(nothing: object) -> None:
-    with pytest.raises(fb.InputError, match=r"^classifier_graph is empty, or no ONNX graph: it has no nodes; pass what a conv"):
-        append_onnx(nothing, model_of("10 bins"))
 
 
 def test_old_files_and_their_remedy() -> None:

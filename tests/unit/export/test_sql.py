@@ -1,4 +1,4 @@
-"""Models as SQL: every bit of every hard row in engines that need no server, and what is refused."""
+"""Models as SQL: every bit of every hard row in engines that need no server, and refusals."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from exported import MODELS, NEED_KEYS, bits, hard_rows, model_of
+from exported_curves import CURVES, LINES, curve_model_of
 from sql_engines import EMBEDDED, DuckDB, Engine, SQLite, answers_of, as_texts, load_rows, n_differing
 
 import fastbin as fb
 import fastbin.export
 
-N = 20_000
+SIZES = [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
 WITH_TABLES = tuple(name for name in EMBEDDED if name != "polars")
+MANY_KNOTS = "spline with a clip"  # more than the parser of SQLite takes
 
 named = pytest.mark.parametrize("name", MODELS)
 dialects = pytest.mark.parametrize("dialect", EMBEDDED)
+ways = pytest.mark.parametrize(
+    ("dialect", "style"), [*((name, "tree") for name in EMBEDDED), *((name, "join") for name in WITH_TABLES)]
+)
 dialects_with_tables = pytest.mark.parametrize("dialect", WITH_TABLES)
 
 
@@ -40,35 +45,14 @@ def even_model(n_bins: int) -> fb.BinnedModel:
 # ------------------------------------------------------------------------------------------------- the same bits
 
 
-@dialects
+@pytest.mark.parametrize("n", SIZES)
+@ways
 @named
-def test_expression_gives_all_bits(engine: Engine, name: str) -> None:
-    assert n_differing(engine, model_of(name), N) == 0
+def test_all_bits(engine: Engine, name: str, style: Any, n: int) -> None:
+    assert n_differing(engine, model_of(name), n, style=style) == 0
 
 
-@dialects_with_tables
-@named
-def test_table_gives_all_bits(engine: Engine, name: str) -> None:
-    assert n_differing(engine, model_of(name), N, style="join") == 0
-
-
-@pytest.mark.slow
-@dialects
-@named
-def test_expression_gives_all_bits_of_a_million(engine: Engine, name: str) -> None:
-    assert n_differing(engine, model_of(name), 1_000_000) == 0
-
-
-@pytest.mark.slow
-@dialects_with_tables
-@named
-def test_table_gives_all_bits_of_a_million(engine: Engine, name: str) -> None:
-    assert n_differing(engine, model_of(name), 1_000_000, style="join") == 0
-
-
-@pytest.mark.parametrize(
-    ("dialect", "style"), [*((name, "tree") for name in EMBEDDED), *((name, "join") for name in WITH_TABLES)]
-)
+@ways
 @pytest.mark.parametrize("name", ["10 bins", "100 bins, keys", "two resolutions", "clips at keys"])
 def test_bins_and_intervals(engine: Engine, name: str, style: Any) -> None:
     model = model_of(name)
@@ -220,7 +204,7 @@ def test_all_columns_are_kept_and_the_source_may_be_a_query(engine: Any, fitted:
 
 @pytest.mark.parametrize("dialect", sorted(fastbin.export.dialects.DIALECTS))
 def test_every_export_tells_its_model(dialect: str, fitted: fb.UniformMassBinning) -> None:
-    from fastbin.export.steps import description_of
+    from fastbin.export.form import description_of
 
     expression = fb.export.sql(fitted, dialect=dialect)
     told = re.match(r"/\* (.*?) \*/\nCASE WHEN ", expression, re.DOTALL)
@@ -299,55 +283,60 @@ def test_numbers_are_read_back(dialect: str) -> None:
 # ------------------------------------------------------------------------------------------------- what is refused
 
 
-def test_what_is_refused(fitted: fb.UniformMassBinning) -> None:
-    keyed = model_of("10 bins, keys")
-    with pytest.raises(fb.InputError, match=r"dialect is 'mysql'; choose one of 'duckdb', 'postgresql', .*'polars'"):
-        fb.export.sql(fitted, dialect="mysql")
-    with pytest.raises(fb.InputError, match=r"what is 'probability'; choose one of 'value', 'bin', 'lower', 'upper'"):
-        fb.export.sql(fitted, dialect="duckdb", what="probability")
-    with pytest.raises(fb.InputError, match=r"style is 'case'; choose one of 'auto', 'tree', 'join'"):
-        fb.export.sql(fitted, dialect="duckdb", style="case")  # type: ignore[call-overload]
-    with pytest.raises(fb.InputError, match=r'key is missing, and the model splits ties by key: .* or fit with ties="whole"'):
-        fb.export.sql(keyed, dialect="duckdb")
-    with pytest.raises(fb.InputError, match=r"key is 'k', but the model compares no keys; leave it out"):
-        fb.export.sql(fitted, key="k", dialect="duckdb")
-    for name, arguments in (("score", {"score": " "}), ("key", {"key": ""})):
-        with pytest.raises(fb.InputError, match=rf"{name} is '\s?'; pass an SQL expression"):
-            fb.export.sql(keyed if name == "key" else fitted, dialect="duckdb", **arguments)
-    with pytest.raises(fb.InputTypeError, match=r"score is 3; pass the text of an SQL expression"):
-        fb.export.sql(fitted, 3, dialect="duckdb")  # type: ignore[call-overload]
-    with pytest.raises(fb.InputError, match=r"alpha is 0.1, but no end of an interval is asked for"):
-        fb.export.sql(fitted, dialect="duckdb", alpha=0.1)
-    with pytest.raises(fb.InputError, match=r"alpha is 0.9; alpha is the chance that the promise fails"):
-        fb.export.sql(fitted, dialect="duckdb", what="lower", alpha=0.9)
-    with pytest.raises(fb.InputTypeError, match=r"model is the path 'model.fbm'; pass a BinnedModel"):
-        fb.export.sql("model.fbm", dialect="duckdb")
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("10 bins", {"dialect": "mysql"}, r"dialect is 'mysql'; choose one of 'duckdb', 'postgresql', .*'polars'"),
+        ("10 bins", {"what": "probability"}, r"what is 'probability'; choose one of 'value', 'bin', 'lower', 'upper'"),
+        ("10 bins", {"style": "case"}, r"style is 'case'; choose one of 'auto', 'tree', 'join'"),
+        ("10 bins, keys", {}, r'key is missing, and the model splits ties by key: .* or fit with ties="whole"'),
+        ("10 bins", {"key": "k"}, r"key is 'k', but the model compares no keys; leave it out"),
+        ("10 bins", {"score": " "}, r"score is ' '; pass an SQL expression"),
+        ("10 bins, keys", {"key": ""}, r"key is ''; pass an SQL expression"),
+        ("10 bins", {"score": 3}, r"score is 3; pass the text of an SQL expression"),
+        ("10 bins", {"alpha": 0.1}, r"alpha is 0.1, but no end of an interval is asked for"),
+        ("10 bins", {"what": "lower", "alpha": 0.9}, r"alpha is 0.9; alpha is the chance that the promise fails"),
+        ("10 bins", {"dialect": "polars", "style": "join"}, r"dialect is 'polars', which has no tables"),
+        *(
+            ("10 bins", {argument: "mine"}, rf"{argument} is 'mine', and only style='join' makes a table and a query")
+            for argument in ("table", "source", "output")
+        ),
+        *(
+            ("10 bins", {"style": "join", "output": output}, r"output is '.*'; pass a name of letters, digits and underscores")
+            for output in ("", "a b", 'a"b', "1st")
+        ),
+        *(
+            ("10 bins", {"style": "join", "table": table}, r"table is '.*'; pass a name of letters")
+            for table in ("", "a b", "a;b", "a.", 'a"b', "my-app")
+        ),
+        *(
+            ("logistic", {"what": what}, r"model is of kind 'smooth', which has values alone and no bins")
+            for what in ("bin", "lower", "upper")
+        ),
+        ("logistic", {"alpha": 0.1}, r"alpha is 0.1, but no end of an interval is asked for"),
+        ("logistic", {"style": "join"}, r"style is 'join', and a model of kind 'smooth' has no steps for a table"),
+        ("logistic", {"key": "k"}, r"key is 'k', but the model compares no keys"),
+        (MANY_KNOTS, {"dialect": "sqlite"}, r"meet in 38 places, in one expression for sqlite at most 11; fit one"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(name: str, options: dict[str, Any], message: str) -> None:
+    model = curve_model_of(name) if name in CURVES else model_of(name)
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=message):
+        fb.export.sql(model, **{"dialect": "duckdb", **options})
+
+
+def test_sets_and_long_curves_are_refused() -> None:
     with pytest.raises(fb.InputTypeError, match=r"model is a set of models; use sql_set"):
-        fb.export.sql(fb.ModelSet({"a": fitted}), dialect="duckdb")
-    with pytest.raises(fb.NotFittedError, match="is not fitted yet"):
-        fb.export.sql(fb.UniformMassBinning(4), dialect="duckdb")
-    with pytest.raises(fb.InputError, match=r"dialect is 'polars', which has no tables"):
-        fb.export.sql(fitted, dialect="polars", style="join")
-    for argument in ("table", "source", "output"):
-        with pytest.raises(fb.InputError, match=rf"{argument} is 'mine', and only style='join' makes a table and a query"):
-            fb.export.sql(fitted, dialect="duckdb", **{argument: "mine"})
-    for output in ("", "a b", 'a"b', "1st"):
-        with pytest.raises(fb.InputError, match=r"output is '.*'; pass a name of letters, digits and underscores"):
-            fb.export.sql(fitted, dialect="duckdb", style="join", output=output)
-    assert "my-project.risk_5_steps" in fb.export.sql(fitted, dialect="bigquery", style="join", table="my-project.risk_5").query
-    for table in ("", "a b", "a;b", "a.", 'a"b', "my-app"):
-        with pytest.raises(fb.InputError, match=r"table is '.*'; pass a name of letters"):
-            fb.export.sql(fitted, dialect="duckdb", style="join", table=table)
-    with pytest.raises(fb.InputError, match=r"source is ' '; pass the name of the table"):
-        fb.export.sql(fitted, dialect="duckdb", style="join", source=" ")
+        fb.export.sql(fb.ModelSet({"a": model_of("10 bins")}), dialect="duckdb")
+    knots = np.linspace(0.0, 1.0, 1001)
+    long = fb.BinnedModel.from_parts(edges=knots, values=knots, kind="linear")
+    with pytest.raises(fb.InputError, match=r"meet in 1001 places, in one expression for duckdb at most 1000; fit one"):
+        fb.export.sql(long, dialect="duckdb")
 
 
-def test_randomised_models_are_refused() -> None:
-    rng = np.random.default_rng(3)
-    scores = rng.random(600)
-    randomised = fb.UniformMassBinning(4, delta=1e-10).fit(scores, rng.random(600) < scores)
-    with pytest.raises(fb.InputError, match=r"model randomises its values \(delta=1e-10\).*fit with delta=0"):
-        fb.export.sql(randomised, dialect="duckdb")
+def test_projects_of_bigquery_may_have_dashes() -> None:
+    query = fb.export.sql(model_of("10 bins"), dialect="bigquery", style="join", table="my-project.risk_5").query
+    assert "my-project.risk_5_steps" in query
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -377,3 +366,28 @@ def test_moved_scores_meet_the_keys_of_the_ends(name: str) -> None:
             made = fb.export.sql(model, key="k", dialect=dialect, style="join")
             assert answers_of(engine, made) == expected
             engine.connection.close()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "n"),
+    [
+        *((each, name, 3000) for each in EMBEDDED for name in CURVES if (each, name) != ("sqlite", MANY_KNOTS)),
+        *(
+            pytest.param(each, name, 1_000_000, marks=pytest.mark.slow)
+            for each in EMBEDDED
+            for name in ("10 knots", "interpolated isotonic", "fitted Platt", "fitted beta")
+        ),
+    ],
+)
+def test_curves_are_what_predict_gives(engine: Engine, name: str, n: int) -> None:
+    """Interpolated ones to the bit; smooth ones but for the last bits of exp and ln."""
+    assert n_differing(engine, curve_model_of(name), n, tolerance=0.0 if name in LINES else 1e-12) == 0
+
+
+def test_comment_says_how_close_the_value_is() -> None:
+    for name, words in (
+        ("10 knots", "Interpolated: the bits of the model"),
+        ("fitted Platt", "Smooth: .* but for the last bits"),
+    ):
+        expression = fb.export.sql(curve_model_of(name), dialect="duckdb")
+        assert re.search(words, expression.partition("*/")[0])

@@ -1,4 +1,4 @@
-"""Sets of models as SQL: a table and its query give every bit of `ModelSet.predict`."""
+"""Sets of models as SQL: a table and its query give every bit of `ModelSet.predict`; the names that may stand after FROM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sql_engines import AWKWARD, INTEGERS, WITH_NUL, answers_of, check_set, mixe
 
 import fastbin as fb
 from fastbin.export.dialects import DIALECTS
-from fastbin.export.steps import digest_of
+from fastbin.export.form import digest_of
 
 dialects = pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 
@@ -27,6 +27,13 @@ def test_sets_give_all_bits(engine: Any, kind: type, keyed: bool, unknown: str) 
     check_set(engine, mixed_set(keys, keyed=keyed, unknown=unknown), 4000)
 
 
+@pytest.mark.slow
+@dialects
+@pytest.mark.parametrize("keyed", [False, True])
+def test_sets_give_all_bits_of_a_million(engine: Any, keyed: bool) -> None:
+    check_set(engine, mixed_set(AWKWARD + WITH_NUL, keyed=keyed, unknown="pool"), 1_000_000)
+
+
 @dialects
 @pytest.mark.parametrize("lookup", ["range", "seek"])
 @pytest.mark.parametrize("kind", [int, str])
@@ -37,13 +44,6 @@ def test_queries_of_other_engines(engine: Any, kind: type, lookup: str, monkeypa
     check_set(engine, mixed_set(keys, keyed=True, unknown="pool"), 1000)
     for name in ("10 bins", "keys at zero", "clips at keys"):
         assert n_differing(engine, model_of(name), 1000, style="join") == 0
-
-
-@pytest.mark.slow
-@dialects
-@pytest.mark.parametrize("keyed", [False, True])
-def test_sets_give_all_bits_of_a_million(engine: Any, keyed: bool) -> None:
-    check_set(engine, mixed_set(AWKWARD + WITH_NUL, keyed=keyed, unknown="pool"), 1_000_000)
 
 
 @dialects
@@ -124,25 +124,61 @@ def test_sets_tell_their_model() -> None:
     assert "main.risk_steps AS t" in made.query
 
 
-def test_what_is_refused() -> None:
-    models = mixed_set([1, 2, 3, 4], keyed=False, unknown="pool")
-    keyed = mixed_set([*range(12)], keyed=True, unknown="refuse")
-    with pytest.raises(fb.InputTypeError, match=r"models is one model; use sql, which writes one expression"):
-        fb.export.sql_set(models[1], cell="cell", dialect="duckdb")
-    with pytest.raises(fb.InputError, match=r"cell is ''; pass an SQL expression"):
-        fb.export.sql_set(models, cell="", dialect="duckdb")
-    with pytest.raises(fb.InputError, match=r"key is missing"):
-        fb.export.sql_set(keyed, cell="cell", dialect="duckdb")
-    with pytest.raises(fb.InputError, match=r"key is 'k', but the model compares no keys"):
-        fb.export.sql_set(models, cell="cell", key="k", dialect="duckdb")
-    with pytest.raises(fb.InputError, match=r"dialect is 'polars', which has no tables that last; score its"):
-        fb.export.sql_set(models, cell="cell", dialect="polars")
-    with pytest.raises(fb.InputError, match=r"dialect is 'oracle'; choose one of"):
-        fb.export.sql_set(models, cell="cell", dialect="oracle")
-    with pytest.raises(fb.InputError, match=r"table is 'a b'; pass a name"):
-        fb.export.sql_set(models, cell="cell", dialect="duckdb", table="a b")
-    with pytest.raises(fb.InputError, match=r"models has the cell 'a\\x00b', and a text of PostgreSQL holds no NUL"):
-        fb.export.sql_set(fb.ModelSet({"a\0b": models[1]}), cell="cell", dialect="postgresql")
-    smooth = fb.PlattScaling().fit([0.1, 0.9] * 30, [0, 1] * 15 + [1, 0] * 15)
-    with pytest.raises(fb.InputError, match=r"model is of kind 'smooth'"):
-        fb.export.sql_set(fb.ModelSet({1: smooth}), cell="cell", dialect="duckdb")
+UNKEYED = mixed_set([1, 2, 3, 4], keyed=False, unknown="pool")
+SMOOTH = fb.BinnedModel.from_parts(edges=[], values=[], kind="smooth", map="logistic", map_parameters=(2.0, -0.5))
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "message"),
+    [
+        (UNKEYED[1], {}, r"models is one model; use sql, which writes one expression"),
+        (UNKEYED, {"cell": ""}, r"cell is ''; pass an SQL expression"),
+        (mixed_set([*range(12)], keyed=True, unknown="refuse"), {}, r"key is missing"),
+        (UNKEYED, {"key": "k"}, r"key is 'k', but the model compares no keys"),
+        (UNKEYED, {"dialect": "polars"}, r"dialect is 'polars', which has no tables that last; score its"),
+        (UNKEYED, {"dialect": "oracle"}, r"dialect is 'oracle'; choose one of"),
+        (UNKEYED, {"table": "a b"}, r"table is 'a b'; pass a name"),
+        (
+            fb.ModelSet({"a\0b": UNKEYED[1]}), {"dialect": "postgresql"},
+            r"models has the cell 'a\\x00b', and a text of PostgreSQL holds no NUL",
+        ),
+        (fb.ModelSet({1: SMOOTH}), {}, r"model is of kind 'smooth'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(models: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=message):
+        fb.export.sql_set(models, **{"cell": "cell", "dialect": "duckdb", **options})
+
+
+NORTH = fb.ModelSet({"north": fb.BinnedModel.from_parts(edges=[0.5], values=[0.25, 0.75])})
+
+TABLES = [
+    "scores", "schema.scores", "catalog.schema.scores", "größen", "my-project.data.scores", '"two words"', '"a""b".c',
+    "`my`.scores", "  scores\n", "a$1",
+]  # fmt: skip
+QUERIES = [
+    "(SELECT * FROM scores)", "(SELECT ';' AS a, p FROM scores)", "(SELECT p FROM (SELECT 1 AS p) AS q WHERE (p) > 0)",
+    "(SELECT 'it''s -- no comment /* here' AS a FROM \"odd;name\")", " (VALUES (1)) ", "(SELECT p - 1 FROM a WHERE p / 2 > 0)",
+    "(SELECT * FROM read_parquet('scores.parquet'))",
+]  # fmt: skip
+OTHERS = [
+    "", " ", "scores; DROP TABLE scores", "scores AS s, secrets", "scores--", "scores -- all", "two words", "1st", "a.", ".a",
+    '""', "(SELECT 1); DROP TABLE a",
+    "(SELECT 1; SELECT 2)", "(SELECT 1) AS a, (SELECT 2)", "(SELECT 1", "SELECT 1", "()) (", ")(",
+    "(SELECT 1 -- ignored\n)", "(SELECT 1 /* ) */)", "(SELECT 'open)", '(SELECT "open)', "(SELECT 1))", "`open", "scores'",
+    "a;b", 5, b"scores",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", [*TABLES, *QUERIES])
+def test_one_table_or_one_query(source: str) -> None:
+    made = fb.export.sql_set(NORTH, cell="region", dialect="duckdb", source=source)
+    assert f"FROM {source.strip()} AS s" in made.query
+
+
+@pytest.mark.parametrize("source", OTHERS)
+def test_other_sources_are_refused(source: object) -> None:
+    with pytest.raises(fb.InputError, match=r"source is .*; pass the name of the table that holds the scores, or a qu"):
+        fb.export.sql_set(NORTH, cell="region", dialect="duckdb", source=source)  # type: ignore[arg-type]
+    with pytest.raises(fb.InputError, match=r"source is .*; pass the name of the table that holds the scores, or a qu"):
+        fb.export.sql(NORTH["north"], dialect="duckdb", style="join", source=source)  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""What SQL looks like where it cannot be run: for BigQuery and Snowflake, by the rules of their documents.
+"""SQL that cannot be run here, for BigQuery and Snowflake, by the rules of their documents.
 
 That the structure is right is tested where it runs: these texts differ from those of DuckDB in the words of `Dialect` alone,
 and their joins are run in `test_sql_set.py`. Nothing here shows that BigQuery or Snowflake accept them.

@@ -1,9 +1,10 @@
-"""`verify`: right exports pass, and each kind of wrong one is found, in every target."""
+"""`verify`: right exports pass, each kind of wrong one is found, in every target, and nothing runs that is not asked for."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -11,13 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from click.testing import CliRunner
 from exported import model_of
 from exported_curves import curve_model_of
+from onnx import TensorProto, helper
 
 import fastbin as fb
-from fastbin.export.about import digest_in, target_of
-from fastbin.export.steps import digest_of
+from fastbin.cli import command_line
+from fastbin.export.form import digest_of
+from fastbin.export.verify import digest_in, target_of
 
 _verify = partial(fb.export.verify, run_code=True)
 Model = Any  # a model or a set
@@ -100,6 +105,13 @@ def test_exports_of_sets_are_the_same(name: str) -> None:
         assert verified(INTEGERS, name).is_same
 
 
+@pytest.mark.parametrize("name", ["json", "js", "onnx", "duckdb"])
+def test_cells_that_end_in_nul(name: str) -> None:
+    own = {"a": model_of("2 bins"), "a\0": model_of("10 bins"), "\0": model_of("clips")}
+    models = fb.ModelSet(own, pool=model_of("1 bins"), unknown="pool")
+    assert verified(models, name).is_same
+
+
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 @pytest.mark.parametrize("model", ["100 bins", "10 bins, keys"])
 def test_tables_and_their_query(model: str, dialect: str) -> None:
@@ -108,27 +120,13 @@ def test_tables_and_their_query(model: str, dialect: str) -> None:
         assert _verify(model_of(model), made, [0.5], dialect=dialect, key="k").is_same
 
 
-def test_alpha_as_a_number_of_numpy() -> None:
-    model, alpha = model_of("10 bins"), np.float64(0.01)
-    assert _verify(model, fb.export.onnx(model, outputs=("lower",), alpha=alpha)).is_same
-    assert "intervals at alpha 0.01\n" in fb.export.javascript(model, outputs=("lower",), alpha=alpha)
-
-
 def test_alpha_of_a_text_is_read() -> None:
-    """Of an export at another alpha than the usual one, which its text says."""
+    """Another alpha than the usual one, which the text of the export says."""
     model = model_of("10 bins")
     for what in ("lower", "upper"):
         text = fb.export.sql(model, dialect="sqlite", what=what, alpha=0.01)
         assert _verify(model, text, dialect="sqlite", what=what).is_same
         assert not _verify(model, text, dialect="sqlite", what=what, alpha=0.1).is_same
-    for text in (
-        fb.export.c_source(model, "p", outputs=("lower",), alpha=0.01),
-        fb.export.java(model, "P", outputs=("upper", "bin"), alpha=0.01),
-        fb.export.javascript(model, outputs=("value", "upper"), alpha=0.01),
-    ):
-        assert "intervals at alpha 0.01\n" in text
-    assert "intervals at alpha 0.1\n" in fb.export.javascript(model, outputs=("upper",))
-    assert "alpha" not in fb.export.c_source(model, "p", outputs=("value", "bin"))
 
 
 def test_alpha_of_a_graph_is_read() -> None:
@@ -293,15 +291,6 @@ def test_what_does_not_run_is_told(name: str) -> None:
     assert result.engine == ""
 
 
-def test_no_digest_is_told() -> None:
-    model = model_of("2 bins")
-    text = fb.export.sql(model, dialect="sqlite").partition("*/")[2]
-    result = _verify(model, text, target="sql", dialect="sqlite")
-    assert result.mismatches == ()
-    assert result.is_wrong
-    assert "it has no digest" in str(result)
-
-
 def test_answers_may_not_be_zero_of_another_sign() -> None:
     model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.0, 0.5])
     text = fb.export.sql(model, dialect="sqlite")
@@ -375,26 +364,308 @@ def test_texts_tell_what_they_are(name: str) -> None:
     assert target_of(b"\x89FBM" if isinstance(export, bytes) else "SELECT 1") in ("onnx", None)
 
 
-def test_arguments() -> None:
+# --------------------------------------------------------------------- names of programs
+
+# What a program that runs a header could call its own things, or includes; "whole" and the like stand for all local names.
+C_NAMES = [
+    "scores", "answer", "answers", "n", "i", "out", "whole", "keys", "cells", "ends", "size", "path", "file", "data", "FILE",
+    "fopen", "fread", "fclose", "rand", "system", "program", "fastbin", "fastbin_value", "fastbin_n",
+    "value", "step",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", C_NAMES)
+def test_headers_of_every_legal_name(name: str) -> None:
+    need("cc")
+    result = _verify(model_of("2 bins, keys"), fb.export.c_source(model_of("2 bins, keys"), name, outputs=ALL))
+    assert (result.is_same, result.outputs) == (True, ALL), str(result)
+
+
+JAVA_NAMES = [
+    ("scores", None), ("i", None), ("FastbinProgram", None), ("Files", None), ("java", None), ("Object", None),
+    ("value", "scores"), ("keys", "value.keys.ends"), ("text", "cells"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "package"), JAVA_NAMES)
+def test_classes_of_every_legal_name(name: str, package: str | None) -> None:
+    need("javac")
+    model = SET if package == "cells" else model_of("2 bins")
+    result = _verify(model, fb.export.java(model, name, package=package, outputs=ALL))
+    assert (result.is_same, result.outputs) == (True, ALL), str(result)
+
+
+def test_programs_of_sets_of_both_kinds() -> None:
+    need("cc")
+    for models in (SET, INTEGERS):
+        assert _verify(models, fb.export.c_source(models, "cells", outputs=ALL)).is_same
+
+
+# --------------------------------------------------------------------- names of columns
+
+
+@pytest.mark.parametrize(
+    ("dialect", "column"),
+    [
+        *((dialect, column) for dialect in ("duckdb", "sqlite", "polars") for column in ('"my score"', '"my ""p"""')),
+        ("sqlite", "`tick`"),
+        ("polars", "`tick`"),
+    ],
+)
+def test_columns_in_quotes(dialect: str, column: str) -> None:
     model = model_of("2 bins")
-    text = fb.export.json(model)
-    for export, error, message in (
-        (3, fb.InputTypeError, "export is of type int; pass a text"),
-        ("SELECT 1", fb.InputError, "export is no text of fastbin that is known; say target"),
-    ):
-        with pytest.raises(error, match=message):
-            _verify(model, export)
-    with pytest.raises(fb.InputTypeError, match="export is a text; an ONNX graph is passed as bytes"):
-        _verify(model, text, target="onnx")
-    with pytest.raises(fb.InputError, match="target is 'wasm'"):
-        _verify(model, text, target="wasm")
-    with pytest.raises(fb.InputError, match="keys are given, and the model compares none"):
-        _verify(model, text, [0.5], keys=[2**63])
-    with pytest.raises(fb.InputError, match="cells are given, and the model is no set"):
-        _verify(model, text, [0.5], cells=["a"])
-    with pytest.raises(fb.InputError, match=r"cells\[0\] is 3, and the keys of the set are such as 'away'"):
-        _verify(SET, fb.export.json(SET), [0.5], cells=[3])
-    with pytest.raises(fb.InputError, match="cells has 1 rows for 2 scores"):
-        _verify(SET, fb.export.json(SET), [0.5, 0.6], cells=["far"])
-    with pytest.raises(fb.InputTypeError, match="scores"):
-        _verify(model, text, ["high"])
+    text = fb.export.sql(model, column, dialect=dialect)
+    result = _verify(model, text, [0.5], dialect=dialect, score=column)
+    assert result.is_same, str(result)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_tables_in_quotes(dialect: str) -> None:
+    model, source = model_of("2 bins"), '"the ""rows"""'
+    tables = fb.export.sql(model, dialect=dialect, style="join", source=source)
+    assert _verify(model, tables, [0.5], dialect=dialect, source=source).is_same
+
+
+# --------------------------------------------------------------------- what a text says of itself
+
+
+def saying(text: str, line: str) -> str:
+    """A text with one more line at the end of its comment."""
+    about, _, rest = text.partition(" */")
+    return f"{about}\n   {line} */{rest}"
+
+
+def plain(text: str) -> str:
+    """A text whose comment does not say what it gives."""
+    about, _, rest = text.partition(" */")
+    return "\n".join(line for line in about.split("\n") if not line.strip().startswith("dialect ")) + " */" + rest
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "polars"])
+@pytest.mark.parametrize("what", ALL)
+def test_expressions_that_say_what_they_are(what: str, dialect: str) -> None:
+    model = model_of("10 bins")
+    text = saying(plain(fb.export.sql(model, dialect=dialect, what=what)), f"dialect {dialect}, gives {what}")
+    result = _verify(model, text, [0.5])
+    assert (result.is_same, result.outputs) == (True, (what,)), str(result)
+    assert _verify(model, text, dialect=dialect, what=what).is_same
+    with pytest.raises(fb.InputError, match=f"dialect is 'spark', and the export says that its own is '{dialect}'; leave "):
+        _verify(model, text, dialect="spark")
+    other = "bin" if what == "value" else "value"
+    with pytest.raises(fb.InputError, match=f"what is '{other}', and the export says that its own is '{what}'; leave what out"):
+        _verify(model, text, what=other)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_queries_that_say_the_name_of_their_column(dialect: str) -> None:
+    model = model_of("10 bins")
+    script = fb.export.sql(model, dialect=dialect, what="bin", style="join").script
+    said = script.count("AS fastbin_bin") or script.count("AS bin")
+    assert said, script
+    named = plain(script).replace("AS fastbin_bin", "AS evidence").replace("AS bin", "AS evidence")
+    result = _verify(model, saying(named, f"dialect {dialect}, gives bin as evidence"), [0.5])
+    assert (result.is_same, result.outputs) == (True, ("bin",)), str(result)
+    wrong = _verify(model, saying(named, f"dialect {dialect}, gives bin as another"), [0.5])
+    assert (wrong.is_same, wrong.is_broken) == (False, True)
+
+
+def test_a_text_that_says_what_nothing_is() -> None:
+    model = model_of("2 bins")
+    text = plain(fb.export.sql(model, dialect="sqlite"))
+    result = _verify(model, saying(text, "dialect sqlite, gives probability"))
+    assert "it says that it gives 'probability', which is none of value, bin, lower, upper" in result.why_not
+    assert (result.is_same, result.is_wrong) == (False, True)
+    result = _verify(model, saying(text, "dialect access, gives value"))
+    assert "no engine for access runs here" in result.why_not
+    # Only the comment at the top counts.
+    assert _verify(model, f"{text} /*\n   dialect duckdb, gives bin */", dialect="sqlite").is_same
+
+
+# --------------------------------------------------------------------- exports that give nothing to compare
+
+MODEL = model_of("10 bins")
+PLAIN_SET = fb.ModelSet({"north": model_of("2 bins"), "south": MODEL})
+
+
+def graph_with(properties: dict[str, str] | None = None, **changed: str) -> onnx.ModelProto:
+    """The graph of the model with other properties: all of them, or some without the word that they begin with."""
+    graph = fb.export.onnx(MODEL)
+    kept = {each.key: each.value for each in graph.metadata_props} if properties is None else properties
+    del graph.metadata_props[:]
+    helper.set_model_props(graph, kept | {f"fastbin.{name}": value for name, value in changed.items()})
+    return graph
+
+
+def broken(export: Any, model: Any = MODEL, **words: Any) -> str:
+    """Why an export does not run, which must not pass."""
+    result = _verify(model, export, **words)
+    assert (result.is_same, result.is_wrong, result.is_broken, result.engine) == (False, True, True, "")
+    assert f"It does not run: {result.why_not}." in str(result)
+    return result.why_not
+
+
+def test_digests_and_answers_must_both_be_right() -> None:
+    """A constant under the digest of the model is wrong, and so are right answers without a digest."""
+    text = fb.export.sql(MODEL, "p", dialect="sqlite").partition("CASE")[0] + "0.123"
+    assert _verify(MODEL, text, dialect="sqlite").mismatches
+    result = _verify(MODEL, SQL.partition("*/")[2], target="sql", dialect="sqlite")
+    assert (result.mismatches, result.is_wrong) == ((), True)
+    assert "it has no digest" in str(result)
+
+
+def test_answers_that_are_no_numbers() -> None:
+    about = fb.export.sql(MODEL, "p", dialect="sqlite").partition("CASE")[0]
+    for dialect in ("sqlite", "duckdb", "polars"):
+        about = re.sub("dialect \\w+", f"dialect {dialect}", about)
+        assert broken(about + "'high'", dialect=dialect).startswith("it gives ")
+
+
+def test_graphs_that_say_no_output() -> None:
+    assert "no property fastbin.output.value" in broken(graph_with({}))
+    kept = {each.key: each.value for each in fb.export.onnx(MODEL).metadata_props if "output" not in each.key}
+    assert "no property fastbin.output.value" in broken(graph_with(kept))
+
+
+def test_graphs_that_say_another_output() -> None:
+    kept = {each.key: each.value for each in fb.export.onnx(MODEL).metadata_props if "output" not in each.key}
+    told = broken(graph_with(kept | {"fastbin.output.values": "probability"}))
+    assert told == "it says that it gives 'values', which is none of value, bin, lower, upper"
+    assert "onnxruntime says: " in broken(graph_with(**{"output.value": "nothing"}))
+
+
+def test_graphs_of_other_types() -> None:
+    graph = graph_with()
+    graph.graph.input[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    assert "onnxruntime says: " in broken(graph)
+    # One that runs, and gives single precision.
+    cast = helper.make_node("Cast", ["score"], ["probability"], to=TensorProto.FLOAT)
+    ends = [
+        helper.make_tensor_value_info(name, kind, ["n"])
+        for name, kind in (("score", TensorProto.DOUBLE), ("probability", TensorProto.FLOAT))
+    ]
+    made = helper.make_model(
+        helper.make_graph([cast], "g", ends[:1], ends[1:]), opset_imports=[helper.make_opsetid("", 18)], ir_version=8
+    )
+    helper.set_model_props(made, {each.key: each.value for each in graph.metadata_props})
+    assert broken(made) == "its value is float32, and float64 is expected"
+
+
+def test_graphs_of_other_lengths() -> None:
+    one = helper.make_tensor("one", TensorProto.DOUBLE, [1], [0.5])
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.DOUBLE, [size]) for name, size in (("score", "n"), ("probability", 1))
+    ]
+    nodes = [helper.make_node("Identity", ["one"], ["probability"])]
+    made = helper.make_model(
+        helper.make_graph(nodes, "g", ends[:1], ends[1:], [one]), opset_imports=[helper.make_opsetid("", 18)], ir_version=8
+    )
+    helper.set_model_props(made, {each.key: each.value for each in fb.export.onnx(MODEL).metadata_props})
+    assert broken(made).startswith("it gives 1 times value for ")
+
+
+@pytest.mark.parametrize("model", [MODEL, model_of("10 bins, keys"), PLAIN_SET], ids=["plain", "keys", "set"])
+def test_json_of_another_kind_of_model(model: Any) -> None:
+    for other in (MODEL, model_of("10 bins, keys"), PLAIN_SET):
+        if other is not model:
+            assert broken(fb.export.json(other), model) == "it is another model, for which a row is not what it is for this one"
+
+
+SQL, JSON = fb.export.sql(MODEL, dialect="sqlite"), fb.export.json(MODEL)
+
+
+@pytest.mark.parametrize(
+    ("export", "scores", "words", "error", "message"),
+    [
+        (3, (), {}, fb.InputTypeError, "export is of type int; pass a text"),
+        ("SELECT 1", (), {}, fb.InputError, "export is not a text of fastbin that is known; say target"),
+        (JSON, (), {"target": "onnx"}, fb.InputTypeError, "export is a text; an ONNX graph is passed as bytes"),
+        (JSON, (), {"target": "wasm"}, fb.InputError, "target is 'wasm'"),
+        (JSON, [0.5], {"keys": [2**63]}, fb.InputError, "keys are given, and the model compares none"),
+        (JSON, [0.5], {"cells": ["a"]}, fb.InputError, "cells are given, and the model is not a set"),
+        (JSON, ["high"], {}, fb.InputTypeError, "scores"),
+        (SQL, (), {"what": "prob"}, fb.InputError, "what is 'prob'; choose one of 'value', 'bin', 'lower', 'upper'"),
+        (SQL, (), {"dialect": "mysql"}, fb.InputError, "dialect is 'mysql'; choose one of 'duckdb'"),
+        (SQL, 0.5, {}, fb.InputTypeError, "scores is 0.5; pass a list or an array of numbers"),
+        (SQL, np.float64(0.5), {}, fb.InputTypeError, r"scores is .*0.5\)?; pass a list or an array"),
+        (SQL, None, {}, fb.InputTypeError, "scores is None; pass a list or an array of numbers"),
+        (SQL, "0.5", {}, fb.InputTypeError, "scores is '0.5'; pass a list"),
+        (SQL, (), {"score": 3}, fb.InputTypeError, "score is 3; pass the name as text, as the SQL has it"),
+        (SQL, (), {"score": None}, fb.InputTypeError, "score is None; pass the name"),
+        (SQL, (), {"score": " "}, fb.InputError, "score is ' '; pass the name"),
+        (SQL, (), {"key": 1}, fb.InputTypeError, "key is 1; pass the name"),
+        (SQL, (), {"cell": b"c"}, fb.InputTypeError, "cell is b'c'; pass the name"),
+        (SQL, (), {"source": None}, fb.InputTypeError, "source is None; pass the name"),
+        (SQL, (), {"alpha": 7}, fb.InputError, "alpha is 7"),
+        (SQL, (), {"alpha": 0.1}, fb.InputError, "alpha is 0.1, but the export gives no end of an interval; leave it out"),
+        ("", (), {"target": "sql"}, fb.InputError, "export is empty; pass what a function of fastbin.export gives"),
+        ("\n ", (), {}, fb.InputError, "export is empty; pass"),
+        (b"", (), {"target": "onnx"}, fb.InputError, "export is empty; pass"),
+    ],
+)
+def test_arguments(export: Any, scores: Any, words: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        _verify(MODEL, export, scores, **{"dialect": "sqlite", **words})
+
+
+@pytest.mark.parametrize(
+    ("scores", "cells", "message"),
+    [
+        ([0.5], [3], r"cells\[0\] is 3, and the keys of the set are such as 'away'"),
+        ([0.5, 0.6], ["far"], "cells has 1 rows for 2 scores"),
+    ],
+)
+def test_cells_that_are_refused(scores: list[float], cells: list[Any], message: str) -> None:
+    with pytest.raises(fb.InputError, match=message):
+        _verify(SET, fb.export.json(SET), scores, cells=cells)
+
+
+def test_no_scores_of_any_form() -> None:
+    for nothing in ((), [], np.zeros(0), np.zeros(0, np.float32)):
+        assert _verify(MODEL, SQL, nothing, dialect="sqlite").n_given == 0
+
+
+SMALL = model_of("2 bins")
+SMALL_PROGRAMS = {
+    "m.h": fb.export.c_source(SMALL, "calibrated"), "M.java": fb.export.java(SMALL, "M"), "m.mjs": fb.export.javascript(SMALL),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMALL_PROGRAMS)
+def test_programs_are_run_only_if_that_is_asked_for(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a program was started")
+
+    monkeypatch.setattr("subprocess.run", never)
+    monkeypatch.setattr("subprocess.Popen", never)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(fb.InputError, match=r"export is a program in \w+, which .* pass run_code=True if you trust it"):
+        fb.export.verify(SMALL, SMALL_PROGRAMS[name])
+    SMALL.save("m.fbm")
+    Path(name).write_text(SMALL_PROGRAMS[name], "utf8")
+    told = CliRunner().invoke(command_line, ["verify", "m.fbm", "--against", name])
+    assert told.exit_code == 2
+    assert "give --run if you trust it" in told.stderr
+
+
+HOSTILE = {
+    "duckdb": [
+        "COPY (SELECT 'owned') TO '{file}'", "ATTACH '{file}' AS other", "INSTALL httpfs", "LOAD httpfs",
+        "SET lock_configuration = false",
+        "SET enable_external_access = true", "CREATE TABLE t AS SELECT * FROM read_text('{secret}')",
+        "EXPORT DATABASE '{file}'", "CREATE TABLE t AS SELECT * FROM '{secret}'",
+    ],
+    "sqlite": ["ATTACH '{file}' AS other", "VACUUM INTO '{file}'", "PRAGMA temp_store_directory = '{folder}'"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("dialect", "statement"), [(dialect, each) for dialect, all_ in HOSTILE.items() for each in all_])
+def test_sql_opens_nothing(dialect: str, statement: str, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    secret, file = tmp_path / "secret.csv", tmp_path / "written"
+    secret.write_text("a\n1\n", "ascii")
+    made = fb.export.sql(SMALL, dialect=dialect, style="join")
+    hostile = statement.format(file=file, secret=secret, folder=tmp_path)
+    assert fb.export.verify(SMALL, made.script).is_same
+    result = fb.export.verify(SMALL, made.script.replace(";\n", f";\n{hostile};\n", 1))
+    assert result.is_broken, result
+    assert sorted(tmp_path.iterdir()) == [secret]
