@@ -39,7 +39,7 @@ def as_loaded(model: StepModel, scheme: str, seed: int = 0) -> fb.BinnedModel:
 
 
 def fit(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -> Any:
-    """The fitted calibrator; ``None`` where it refused, or warned that there is no maximum. Any other error goes through."""
+    """The fitted calibrator; ``None`` where it refused, or warned that a maximum is missing. Any other error goes through."""
     try:
         return calibrator.fit(**data.arrays(layout))
     except fb.InputError:

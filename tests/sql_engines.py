@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 
 
 class Engine(Protocol):
-    """What the tests ask of an engine."""
+    """The methods of an engine that the tests call."""
 
     dialect: str
 
@@ -346,7 +346,7 @@ def set_rows(models: fb.ModelSet, n: int) -> tuple[list[Any], Array, Array]:
 
 
 def check_set(engine: Engine, models: fb.ModelSet, n: int) -> None:
-    """The set by its table: all bits of values, bins and intervals, and NULL where there is no answer."""
+    """The set by its table: all bits of values, bins and intervals, and NULL for rows without an answer."""
     cells, scores, keys = set_rows(models, n)
     needs_key = any(model.needs_key for _, model in models.numbered)
     # No score, no number, out of range, no cell, an unknown one.

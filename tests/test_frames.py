@@ -93,7 +93,7 @@ frames = pytest.mark.parametrize("frame", list(FRAMES.values()), ids=list(FRAMES
 
 CALIBRATORS = (fb.IsotonicCalibration(), fb.PlattScaling(), fb.ScalingBinning(3), fb.FixedWidthBinning(4))
 SEGMENTS = fb.multi.SegmentedBinning(fb.UniformMassBinning(4, ties="random"), min_points=10).fit(SCORES, LABELS, CELLS)
-# Of each call that answers row by row: the call, the names of the columns of a table, and the dtype.
+# For each call that answers row by row: the call, the names of the columns of a table, and the dtype.
 ROW_BY_ROW: dict[str, tuple[Callable[[Any], Any], tuple[str, ...], type]] = {
     "predict": (lambda s: MODEL.predict(s, seed=3), (), np.float64),
     "assign": (lambda s: MODEL.assign(s, seed=3), (), np.int32),

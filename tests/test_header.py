@@ -119,7 +119,7 @@ def compiler(*names: str) -> str:
 
 
 def compile_and_run(tmp_path: Path, program: str, *sources: Path) -> str:
-    """What a C program prints that was compiled against the header and these sources."""
+    """The output of a C program that was compiled against the header and these sources."""
     cc = compiler("cc", "gcc", "clang")
     (tmp_path / "program.c").write_text(program)
     command = [cc, "-std=c11", *STRICT, f"-I{HEADER.parent}", "program.c", *map(str, sources), "-o", "program", "-lm"]

@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Blocker())
 
 
 def run(program: str, *arguments: str) -> str:
-    """What a fresh interpreter prints that sees the same fastbin."""
+    """The output of a fresh interpreter that sees the same fastbin."""
     result = run_python("-W", "error", "-c", program, *arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout

@@ -25,7 +25,7 @@ KEYS = np.arange(N, dtype=np.uint64) << np.uint64(50)
 WEIGHTS = np.arange(N) % 3 + 1
 P = np.stack([SCORES, 1 - SCORES], axis=1)
 STREAM, MONITOR = fb.online.StreamingBinning([0.5]), fb.online.CalibrationMonitor(MODEL)
-# Of each call that takes columns of the same rows: the call and the columns.
+# For each call that takes columns of the same rows: the call and the columns.
 SAME_ROWS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "fit": (fb.UniformMassBinning(3).fit, {"scores": SCORES, "labels": LABELS, "sample_weight": WEIGHTS}),
     "fit with keys": (fb.UniformMassBinning(3, ties="random").fit, {"scores": SCORES, "labels": LABELS, "keys": KEYS}),

@@ -33,7 +33,7 @@ def chunked(column: np.ndarray) -> Any:
 
 
 class OnlyArray:
-    """Something that is no sequence but has the array protocol, as columns of other libraries do."""
+    """Not a sequence, but has the array protocol, as columns of other libraries do."""
 
     def __init__(self, column: np.ndarray) -> None:
         self.column = column
@@ -65,7 +65,7 @@ LABEL_DTYPES = ("bool", "int8", "uint8", "int16", ">i4", "int64", "uint64", "flo
 
 
 def fitted(scores: Any, labels: Any, ties: str = "random", **options: Any) -> fb.BinnedModel:
-    """Of 7 bins; ties are ordered by keys, so that keys take part."""
+    """A model of 7 bins; ties are ordered by keys, so that keys take part."""
     return fb.UniformMassBinning(n_bins=7, ties=ties).fit(scores, labels, **options).model_
 
 

@@ -1,4 +1,4 @@
-"""What is public is listed, exists, is documented as it is, and its examples run, those of the README included."""
+"""Every public name is listed, exists, is documented as it is, and its examples run, those of the README included."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_help_is_a_page_that_names_everything() -> None:
 
 
 def test_the_public_names_are_few() -> None:
-    """Of what users meet; theory, which reproduces papers, has its own room."""
+    """Users meet few names; theory, which reproduces papers, has its own room."""
     listed = {
         name for module in PUBLIC_MODULES[1:] if module != "fastbin.theory" for name in importlib.import_module(module).__all__
     }

@@ -1,4 +1,4 @@
-"""What FORMAT.md reserves: a reader of this version skips it or answers "newer format", and never "damaged".
+"""Sections that FORMAT.md reserves: a reader of this version skips them or answers "newer format", and never "damaged".
 
 Files are built here from bytes, by FORMAT.md alone, so that they are those of a version that does not exist yet.
 """

@@ -118,7 +118,7 @@ def test_commands_in_prose_are_understood(path: Path) -> None:
     assert bool(commands) == ("fastbin " in "".join(typed))
     for name, arguments in commands:
         command = command_line.get_command(click.Context(command_line), name)
-        assert command is not None, f"{path.name}: there is no fastbin {name}"
+        assert command is not None, f"{path.name}: fastbin has no command {name}"
         if arguments.strip():
             command.make_context(name, shlex.split(arguments))
 

@@ -273,7 +273,7 @@ def of_set(models: Any) -> dict[str, Any]:
 
 
 def of_stream(stream: Any) -> dict[str, Any]:
-    """What it holds, the model it makes, and what it holds after fifty samples more."""
+    """Its content, the model it makes, and its content after fifty samples more."""
 
     def held() -> dict[str, Any]:
         variances = stream.running_variances

@@ -86,7 +86,7 @@ def test_frequencies_are_repetitions(data: Forecasts, n_bins: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(data=forecasts(), grouping=st.sampled_from(["values", "uniform-mass", "fixed-width"]), n_bins=st.integers(1, 20))
 def test_two_routes_to_one_number(data: Forecasts, grouping: str, n_bins: int) -> None:
-    """Of one predicted class the top-label error is `ece`; of two classes the scores are the binary ones."""
+    """With one predicted class the top-label error is `ece`; with two classes the scores are the binary ones."""
     rows, labels = np.array(data.rows), np.array(data.labels)
     top = rows.max(axis=1)
     alone = assess.top_label_ece(top, np.full(len(top), 3), labels, grouping=grouping, n_bins=n_bins)

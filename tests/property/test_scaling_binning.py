@@ -118,7 +118,7 @@ def test_scaling_binning_in_parts(ties: str, weighting: str, keyed: bool, draw: 
     scaling = fb.ScalingBinning(n_bins, scheme="split", scaler=scaler, split=(5, 2, 3), ties=ties, seed=seed)
     fitted = fit(scaling, data)
     samples = in_fit_order(data.scores, data.labels, seed, data.weights, data.keys)
-    n_edges = math.floor(Fraction(2, 5) * len(samples))  # the map came fitted, so there is no first part
+    n_edges = math.floor(Fraction(2, 5) * len(samples))  # the map came fitted, so the first part is empty
     if n_edges < n_bins:
         assert fitted is None
         return

@@ -208,7 +208,7 @@ def test_the_certificate_of_fine_values_is_the_reference(draw: st.DataObject) ->
         model = model._replace(values=np.array([rng.random() for _ in model.values]))
     served = np.split(model.values, model.first_step[1:])
     for kind in ("conditional", "marginal"):
-        # Where no sample shares a score and there are no steps, none were meant, and the rates get the whole level.
+        # A model without tied samples and without steps was meant to have none, and the rates get the whole level.
         share = SHARE if model.has_steps or fit.n_tied > 0 or model.ties == "whole" else 0.0
         bounds = edge_bound(fit, [part.tolist() for part in served], ranks, 0.1, kind, share=share)
         found = model.certificate(0.1, kind)

@@ -166,7 +166,7 @@ def errors_by_chance(bins: Sequence[Sequence[Fraction]]) -> list[tuple[Fraction,
 
 
 def check_of_grades(p: Sequence[float], y: Sequence[int], by: Sequence[str], side: str) -> dict[str, tuple[Fraction, Fraction]]:
-    """Of each grade, and of "all": the exact p-value of "labels have these frequencies", and the one adjusted by Holm."""
+    """For each grade, and "all": the exact p-value of "labels have these frequencies", and the one adjusted by Holm."""
 
     def p_value(rows: list[int]) -> Fraction:
         law, ones = law_of_sum([Fraction(p[i]) for i in rows]), sum(y[i] for i in rows)

@@ -51,7 +51,7 @@ def expected_ece(n: int, n_bins: int, delta: float = 0.0) -> float:
 
 
 def expected_ece_from_proof(n: int, n_bins: int, delta: float = 0.0) -> float:
-    """What the proof of Theorem 4(b) gives, up to a factor sqrt 2 below the statement."""
+    """The proof of Theorem 4(b) gives this, up to a factor sqrt 2 below the statement."""
     return math.sqrt(1.0 / (4.0 * (n // n_bins - 1)) + delta**2)
 
 

@@ -33,7 +33,7 @@ def common_radius(counts: Sequence[int], alpha: float, shifts: Sequence[float] |
 
 
 def shares(counts: Sequence[int], bins: Sequence[int], alpha: float) -> list[float]:
-    """What each model gets of alpha, so that normal radii of bins of these counts, at frequencies of one half, are equal.
+    """The share of alpha that each model gets, so that normal radii of bins of these counts, at rates of one half, are equal.
 
     None gets less than a thousandth of an equal part.
     """

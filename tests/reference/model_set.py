@@ -132,7 +132,7 @@ class ModelSet:
 
 
 def _ordered(key: Key) -> int | bytes:
-    """What keys are ordered by; ValueError for what is no key."""
+    """Keys are ordered by this; ValueError if `key` is not valid."""
     if isinstance(key, int):
         return key
     text = key.encode()

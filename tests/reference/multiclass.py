@@ -64,7 +64,7 @@ def log_loss(rows: Sequence[Sequence[float]], labels: Sequence[int]) -> float:
 def group_rows(
     predictions: Sequence[float], labels: Sequence[int], groups: Sequence[Hashable]
 ) -> dict[Hashable, tuple[int, Fraction, Fraction, Fraction]]:
-    """Of each group: samples, mean prediction, positive rate, and the mean squared error."""
+    """For each group: samples, mean prediction, positive rate, and the mean squared error."""
     found = {}
     for name in set(groups):
         own = [(Fraction(p), label) for p, label, group in zip(predictions, labels, groups, strict=True) if group == name]

@@ -41,7 +41,7 @@ def clamped(score: float, low: float, high: float) -> float:
 
 
 class Tally:
-    """What was seen in each bin."""
+    """Counts of samples, labels and weights in each bin."""
 
     def __init__(self, n_bins: int) -> None:
         self.counts = [0] * n_bins

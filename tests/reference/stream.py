@@ -45,7 +45,7 @@ def uniform_mass_edges(
 
 @dataclass
 class Stream:
-    """What was counted in each bin. The running variance is a double that is added up in the order of arrival."""
+    """Counts and label sums of each bin. The running variance is a double that is added up in the order of arrival."""
 
     edges: list[Edge]
     score_min: float = 0.0

@@ -79,7 +79,7 @@ def bin_candidates(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[int]:
 def n_tied(fit: WholeTies, ranks: Sequence[int]) -> int:
     """Samples in groups of two or more equal scores that hold a candidate: without any, the plain formulas are taken.
 
-    Never decided edge by edge, since a single sample does not say that its score is no atom.
+    Never decided edge by edge, since a single sample does not exclude an atom at its score.
     """
     sizes = Counter(fit.scores)
     return sum(sizes[score] for score in {fit.scores[k - 1] for k in ranks} if sizes[score] > 1)

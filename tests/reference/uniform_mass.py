@@ -39,7 +39,7 @@ TIES_OF_SCHEME = {
 }
 SCHEMES = tuple(TIES_OF_SCHEME)
 
-# Of models that are only loaded today.
+# Rules of models that are only loaded today.
 EARLIER_TIES = {"umd": ("isolate",), "umb": ("lower",)}
 
 
@@ -289,7 +289,7 @@ def _n_tied(samples: list[Sample], boundaries: list[Sample], *, isolated: bool) 
 
 
 def _fingerprint(samples: list[Sample], edges: list[Edge], ties: str, score_min: float) -> int:
-    """Of all samples at the distinct scores of the edges, but for the double that closes the bin of an isolated score."""
+    """Counts all samples at the distinct scores of the edges, but for the double that closes the bin of an isolated score."""
     scores = {edge for edge, _ in edges}
     if ties == "isolate":
         least = max(score_min, -sys.float_info.max)

@@ -75,7 +75,7 @@ def alarms(rates: Float64s, tolerance: float, runs: int, n: int, seed: int, befo
 
 
 def _quantile(found: list[int | None], share: float) -> str:
-    """Of the delays, those that did not end counted as infinite."""
+    """A quantile of the delays; those that did not end count as infinite."""
     delays = sorted(math.inf if at is None else at for at in found)
     value = delays[min(len(delays) - 1, math.ceil(share * len(delays)) - 1)]
     return "—" if math.isinf(value) else f"{value:,.0f}"

@@ -50,13 +50,13 @@ def _share(value: float) -> str:
 
 
 def assumptions() -> str:
-    """What certificates assume, in their words."""
+    """The assumptions of certificates, in their words."""
     rows = [[sentence, where, otherwise] for sentence, where, otherwise in ASSUMPTIONS.values()]
     return _markdown(["what is assumed", "in which certificates", "where it does not hold"], rows)
 
 
 def promised() -> str:
-    """What each bound promises for n samples and n_bins bins, before any label is seen."""
+    """The promise of each bound for n samples and n_bins bins, before any label is seen."""
     rows = []
     for n, n_bins in ((500, 5), *SIZES, (20_000, 22), (100_000, 50)):
         row = [f"{n:,}", str(n_bins)]

@@ -1,6 +1,6 @@
 """Fits in which no two samples share a score at an edge, though scores at edges are atoms: fastbin, Theorem F2.
 
-The certificate by "clopper-pearson" assumes that there are no atoms. That by "hull" does not, and is tried here by an exact
+The certificate by "clopper-pearson" assumes scores without atoms. That by "hull" does not, and is tried here by an exact
 computation for one bin, by an exact search over small samples, and by simulation.
 """
 
@@ -42,7 +42,7 @@ def misses_given_its_edge(bound: str, T: int, mass: float) -> float:
 
 
 def test_given_edges_and_counts_the_assumption_is_needed() -> None:
-    """What docs/guarantees.md says below Theorem F2."""
+    """docs/guarantees.md says this below Theorem F2."""
     found = {mass: misses_given_its_edge("clopper-pearson", 100, mass) for mass in np.arange(1, 60) / 1000}
     assert f"{max(found.values()):.3f}" == "0.166"
     assert f"{max(misses_given_its_edge('hull', 100, mass) for mass in found):.3f}" == "0.060"
@@ -113,7 +113,7 @@ def test_no_law_of_a_few_atoms_breaks_the_promise_of_two_bins(n: int, n_atoms: i
 
 
 def missed(fits: Fits) -> Array:
-    """For each repetition whether an interval misses: by "clopper-pearson", by "hull"; and whether there were no ties."""
+    """For each repetition whether an interval misses: by "clopper-pearson", by "hull"; and whether nothing was tied."""
     levels = level_of(fits, ALPHA, "conditional")
     low, high = hull(fits, levels)
     plain, of_all = fits.is_there & ~fits.tied[:, None], np.broadcast_to(levels, fits.T.shape)

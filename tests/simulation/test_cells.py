@@ -24,12 +24,12 @@ from fastbin.intervals import clopper_pearson
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
 
 EVERY = tuple(MEASURES)
-OF_MAPS = tuple(name for name in EVERY if name != "a-priori")  # whose values are no means
+OF_MAPS = tuple(name for name in EVERY if name != "a-priori")  # whose values are not means
 AT_ONCE = ("conditional", "a-priori", "intervals", "epsilon")
 
 
 class Case(NamedTuple):
-    """What is fitted to samples of n rows of which population."""
+    """An estimator, and the population whose samples of n rows it is fitted to."""
 
     population: Callable[[], Segments | Classes]
     n: int
@@ -175,7 +175,7 @@ def test_the_table_of_the_page_is_about_these_cells() -> None:
 
 
 def lines(repetitions: int, names: Sequence[str]) -> list[str]:
-    """Of each case how often each promise holds, and the mean epsilon of the default certificate."""
+    """For each case, how often each promise holds, and the mean epsilon of the default certificate."""
     table = ["| cells | rows | " + " | ".join(EVERY) + " |", "| --- " * (len(EVERY) + 2) + "|"]
     for name in names:
         case = CASES[name]

@@ -89,7 +89,7 @@ def test_the_simulation_fits_as_the_calibrators_do(scheme: str, n_scores: int) -
     }[scheme]
     for rate in RATES:
         counts = rng.multinomial(N, np.full(n_scores, 1.0 / n_scores))
-        ones = rng.binomial(counts, np.linspace(0.2, 0.8, n_scores))  # rising, or there would be no map
+        ones = rng.binomial(counts, np.linspace(0.2, 0.8, n_scores))  # rising, or a map could not be fitted
         scores = scores_of(n_scores).repeat(counts)
         labels = np.concatenate([np.arange(count) < one for count, one in zip(counts, ones, strict=True)])
         mixed = rng.permutation(N)

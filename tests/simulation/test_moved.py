@@ -31,7 +31,7 @@ from fastbin.online import CalibrationMonitor
 CELLS = [(n_source, target) for n_source in N_SOURCE for target in TARGETS]
 FAST = [(1000, (0.1, 100)), (10_000, (0.01, 100)), (1000, (0.001, 300))]
 
-# Of 100 target labels at a rate of 0.1, and at 0.01: the least share of repetitions in which intervals with exact rates miss.
+# For 100 target labels at a rate of 0.1, and at 0.01: the least share of repetitions in which intervals with exact rates miss.
 EXACT_MISSES = {(1000, (0.1, 100)): 0.3, (10_000, (0.1, 100)): 0.6, (1000, (0.01, 100)): 0.9, (10_000, (0.01, 100)): 0.95}
 
 
@@ -104,7 +104,7 @@ def test_intervals_of_the_command_line_cover(
 
 
 def false_alarms(target: tuple[float, int], repetitions: int, n_outcomes: int, exact: bool) -> int:
-    """Of monitors of the file's model, or of one with exact rates, on outcomes of the target."""
+    """The number of alarms that monitors raise on outcomes of the target: of the file's model, or one with exact rates."""
     alarms = 0
     for repetition, draw in enumerate(draws(10_000, target, repetitions)):
         cal = draw.move()

@@ -22,7 +22,7 @@ Array = Any
 
 @cache
 def experiment(name: str) -> ModuleType:
-    """A script of bench/papers, which is no package."""
+    """A script of bench/papers, loaded by its path."""
     folder = REPOSITORY / "bench" / "papers"
     sys.path.insert(0, str(folder))
     try:

@@ -182,7 +182,7 @@ def test_the_simulation_fits_as_the_reference_does(name: str, scheme: str) -> No
 
 
 def true_rates(law: Law, slow: WholeTies) -> Array:
-    """Of the bins of a fit. Where the outermost group holds a cut, scores beyond it were not seen, and are left out."""
+    """One for each bin of a fit. Where the outermost group holds a cut, scores beyond it were not seen, and are left out."""
     lowest, highest, ends = slow.bins[0].cut, slow.bins[-1].cut, np.array([0.0, *slow.edges, 1.0])
     if slow.scheme == "umb":
         ends[1:-1] = law.past(ends[1:-1])

@@ -195,7 +195,7 @@ def level_of(fits: Fits, alpha: float, kind: str) -> Array:
 
 
 def hull(fits: Fits, levels: Array) -> tuple[Array, Array]:
-    """The intervals of all bins, at levels of shape (repetitions, 1); [0, 1] where there is no bin."""
+    """The intervals of all bins, at levels of shape (repetitions, 1); [0, 1] for a missing bin."""
     shape = fits.T.shape
     low, high, levels = np.zeros(shape), np.ones(shape), np.broadcast_to(levels, shape)
     tied = fits.is_there & fits.tied[:, None]

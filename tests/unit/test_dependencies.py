@@ -1,4 +1,4 @@
-"""What an optional dependency brings: where it is missing, fastbin's own error names the command that installs it."""
+"""Where an optional dependency is missing, fastbin's own error names the command that installs it."""
 
 from __future__ import annotations
 

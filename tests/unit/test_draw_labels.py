@@ -27,7 +27,7 @@ def hypergeometric(count: int, ones: int, chosen: int) -> dict[int, Fraction]:
     ways = math.comb(count, chosen) if count < 10**6 else None
     if ways is not None:
         return {f: Fraction(math.comb(ones, f) * math.comb(count - ones, chosen - f), ways) for f in support}
-    # Of few ones, each is among the chosen in turn.
+    # For few ones: each is among the chosen in turn.
     chances = {0: Fraction(1)}
     for i in range(ones):
         after: dict[int, Fraction] = {}

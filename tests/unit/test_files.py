@@ -138,7 +138,7 @@ def test_a_loop_of_links_is_an_error(tmp_path: Path) -> None:
     assert (tmp_path / "a").is_symlink()
 
 
-# ---------------------------------------------------------------------- what is no regular file
+# ---------------------------------------------------------------------- pipes, devices, descriptors
 
 
 def test_a_pipe_with_a_name_is_written_through(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is accepted in place of a model, what is said of mistakes, and what a fit tells of its values."""
+"""Calibrators stand for their models, errors of mistakes say what was meant, and a fit tells of its values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies between ModelSet and C: finding columns of keys of every kind, making many models at once, lending models."""
+"""Between ModelSet and C: finding columns of keys of every kind, making many models at once, lending models."""
 
 from __future__ import annotations
 

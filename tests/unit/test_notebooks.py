@@ -1,11 +1,11 @@
-"""What models, sets, certificates and tables show of themselves: printed, in notebooks, as data frames, in plain values."""
+"""Models, sets, certificates and tables show themselves: printed, in notebooks, as data frames, in plain values."""
 
 from __future__ import annotations
 
-import html.parser
 import io
 import json
 import time
+from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ each_frame = pytest.mark.parametrize("name", FRAMES)
 # ------------------------------------------------------------------------------------------------- HTML
 
 
-class Elements(html.parser.HTMLParser):
+class Elements(HTMLParser):
     """The tags and the text of a piece of HTML; fails where a tag is not closed, or closes another."""
 
     def __init__(self, page: str) -> None:
@@ -157,8 +157,7 @@ def test_a_million_bins_are_shown_at_once() -> None:
     for text in shown:
         assert "1,000,000 bins" in text
         assert "999999" in text
-    table = assess.reliability_table(np.arange(n) / n, np.arange(n) % 2, grouping="values")
-    words, _ = table._words()
+    words, _ = assess.reliability_table(np.arange(n) / n, np.arange(n) % 2, grouping="values")._words()
     assert {len(column) for column in words.values()} == {table.LONG}
     assert words["count"][0] == "1"
 
@@ -190,12 +189,12 @@ def luminance(colour: str) -> float:
 
 
 def test_a_printed_model_shows_its_bins_in_aligned_columns(model: fb.BinnedModel) -> None:
-    sentence, empty, *table = str(model).splitlines()
+    sentence, empty, *lines = str(model).splitlines()
     assert "6 bins, from 1,500 samples" in sentence
     assert empty == ""
-    assert table[0].split() == ["bin", "scores", "from", "to", "samples", "label", "1", "value"]
-    assert len({len(line) for line in table}) == 1
-    rows = [line.split() for line in table[1:]]
+    assert lines[0].split() == ["bin", "scores", "from", "to", "samples", "label", "1", "value"]
+    assert len({len(line) for line in lines}) == 1
+    rows = [line.split() for line in lines[1:]]
     assert [row[-1] for row in rows] == [f"{value:.4f}" for value in model.values]
     assert [int(row[3]) for row in rows] == model.counts.tolist()
 

@@ -1,4 +1,4 @@
-"""What is shipped: the source distribution builds and tests without the repository; the wheel holds what runs, and no more."""
+"""The packages: the source distribution builds and tests without the repository; the wheel holds what runs, and no more."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from oracle import REPOSITORY, Case, close
 
 
 def _load(name: str) -> ModuleType:
-    """A script of bench/papers, which is no package."""
+    """A script of bench/papers, loaded by its path."""
     spec = importlib.util.spec_from_file_location(name, REPOSITORY / "bench" / "papers" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -116,7 +116,7 @@ def _keys() -> Iterator[str]:
 
 
 def _digests(seed: int, rng: Random) -> Iterator[str]:
-    """What seeds the keys of fits: of groups that hold a boundary, in ascending order, and of rows, in any order."""
+    """The seeds of the keys of fits: of groups that hold a boundary, in ascending order, and of rows, in any order."""
     for n_groups in (0, 1, 3):
         groups = []
         for score in sorted(rng.sample([-1.5, -0.0, 5e-324, 0.1, 0.5, 1.0], n_groups)):
