@@ -10,8 +10,6 @@ import fastbin as fb
 from reference import StepModel
 from strategies import CalibrationData
 
-__all__ = ["FEWER_BINS", "as_loaded", "bare", "fit", "promise_suffers", "some_map"]
-
 # The warning of fits whose bins cannot be as many as was asked for, one probability for each score.
 FEWER_BINS = "ignore:ties='whole' left:fastbin.FastbinWarning"
 

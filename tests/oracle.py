@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["CREDIT", "REPOSITORY", "Case", "cases", "close", "methods", "number"]
-
 REPOSITORY = Path(__file__).resolve().parent.parent
 DATA = REPOSITORY / "tests" / "data"
 CREDIT = DATA / "credit.csv.gz"

@@ -17,20 +17,6 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-__all__ = [
-    "LABEL_SHAPES",
-    "LAYOUTS",
-    "MARGIN_SHAPES",
-    "SCORE_SHAPES",
-    "WEIGHTINGS",
-    "CalibrationData",
-    "calibration_data",
-    "make",
-    "n_bins_for",
-    "queries",
-    "seeds",
-]
-
 SMALLEST = 5e-324  # the least positive double; multiples of it up to 2.2e-308 are subnormal
 BELOW_ONE = math.nextafter(1.0, 0.0)
 

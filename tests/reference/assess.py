@@ -9,23 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = [
-    "ReliabilityBin",
-    "RiskDecomposition",
-    "ValueRow",
-    "auc_of_validity",
-    "check_of_grades",
-    "conditionally_valid",
-    "ece",
-    "errors_by_chance",
-    "law_of_sum",
-    "reliability_diagram",
-    "risk_decomposition",
-    "sharpness",
-    "validity",
-    "value_table",
-]
-
 
 @dataclass
 class ValueRow:

@@ -10,22 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-__all__ = [
-    "bernstein_corollary_3",
-    "binomial_cdf",
-    "certificate_radii",
-    "clopper_pearson",
-    "coverage_of_radius",
-    "ece_bound",
-    "empirical_bernstein_radius",
-    "exact_radius",
-    "hoeffding_radius",
-    "kl_interval",
-    "mass_upper_bound",
-    "mixture_interval",
-    "sidak",
-]
-
 HALVINGS = 48  # to 2**-48 = 3.6e-15
 
 

@@ -6,22 +6,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-__all__ = [
-    "best_n_bins",
-    "expected_ece",
-    "expected_ece_from_proof",
-    "recalibration_risk_bound",
-    "running_variance",
-    "smallest_bin_bound",
-    "stitched_radius",
-    "theorem_6_radius",
-    "umd_conditional",
-    "umd_conditional_from_proof",
-    "umd_marginal",
-    "ze_conditional",
-    "zeta",
-]
-
 # ------------------------------------------------------------------ Gupta & Ramdas 2021
 
 

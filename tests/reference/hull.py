@@ -14,8 +14,6 @@ from functools import cache
 from reference.bounds import clopper_pearson, exact_radius, sidak
 from reference.whole_ties import WholeBin, WholeTies
 
-__all__ = ["bin_interval", "epsilon", "intervals", "one_sided_radius", "radii"]
-
 
 def bin_interval(b: WholeBin, level: float) -> tuple[float, float]:
     """Misses the rate of the bin with probability `level` at most, whatever the law of the scores is."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-__all__ = ["isotonic", "isotonic_blocks", "isotonic_predict", "ivap", "ivap_merged", "monotone_values", "venn"]
-
 Knot = tuple[float, Fraction, Fraction]  # score, mean label, weight
 
 

@@ -11,8 +11,6 @@ from fractions import Fraction
 
 from reference.bounds import HALVINGS, clopper_pearson, coverage_of_radius, sidak
 
-__all__ = ["common_radius", "equal_intervals", "shares"]
-
 
 def common_radius(counts: Sequence[int], alpha: float, shifts: Sequence[float] | None = None) -> float:
     """The least epsilon at which the chances of all cells to be within it multiply to 1 - alpha, at the worst frequencies."""

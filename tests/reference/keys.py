@@ -16,25 +16,6 @@ import math
 import struct
 from collections.abc import Iterable
 
-__all__ = [
-    "KEY_ABOVE",
-    "KEY_BELOW",
-    "MAX_KEY",
-    "bits",
-    "cap",
-    "digest",
-    "draw_labels",
-    "fingerprint",
-    "fmix",
-    "group_digest",
-    "group_key",
-    "key_from_float",
-    "row_key",
-    "rows_digest",
-    "split_key",
-    "value_randomiser",
-]
-
 MODULUS = 2**64
 MAX_KEY = MODULUS - 2
 KEY_ABOVE = 0  # as the key of an edge: every tied score lies above it

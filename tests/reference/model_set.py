@@ -13,8 +13,6 @@ from itertools import pairwise
 from reference.containers import read_model, sealed, sections_of
 from reference.step_model import StepModel
 
-__all__ = ["SET_SECTIONS", "ModelSet"]
-
 SET_SECTIONS = {"HEAD": 1, "KEYS": 1, "CELL": 1, "COLS": 1, "OFFS": 1, "MODS": 1}
 GIVEN, SEGMENTS, TOP_LABEL, CLASS_WISE = range(4)
 INTEGERS, TEXT = range(2)

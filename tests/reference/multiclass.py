@@ -7,8 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
-__all__ = ["binned_ece", "brier", "class_wise_ece", "group_rows", "log_loss", "top_label_ece"]
-
 
 def binned_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int = 15) -> Fraction:
     """The l_1 calibration error in the bins of grouping "auto".

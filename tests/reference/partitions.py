@@ -12,8 +12,6 @@ from reference.samples import check, in_fit_order
 from reference.step_model import Edge, StepModel, Tally, bin_of
 from reference.uniform_mass import boundary_ranks
 
-__all__ = ["explicit_edges", "fixed_width", "scaling_binning", "scaling_binning_split"]
-
 
 def fixed_width(
     scores: Sequence[float],

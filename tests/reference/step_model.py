@@ -10,8 +10,6 @@ from fractions import Fraction
 
 from reference.keys import KEY_ABOVE, KEY_BELOW, MAX_KEY, cap, row_key, value_randomiser
 
-__all__ = ["Edge", "StepModel", "Tally", "bin_of", "clamped", "keep_edges_with_two_sides"]
-
 Edge = tuple[float, int]  # (edge, edge_key)
 
 EMPTY_BIN_VALUE = Fraction(1, 2)

@@ -20,22 +20,6 @@ from reference.hull import bin_interval
 from reference.uniform_mass import boundary_ranks
 from reference.whole_ties import WholeTies
 
-__all__ = [
-    "SHARE",
-    "BinBound",
-    "FineEdge",
-    "beta_quantile",
-    "bin_candidates",
-    "bound_edges",
-    "edge_bound",
-    "fine_edges",
-    "fine_ranks",
-    "inside",
-    "mean_served",
-    "n_tied",
-    "step_counts",
-]
-
 SHARE = 0.1  # of the failure probability of a bin: what the edges get
 
 

@@ -29,8 +29,6 @@ from reference.samples import Sample, check, in_fit_order
 from reference.step_model import Edge, StepModel, Tally, bin_of, keep_edges_with_two_sides
 from reference.whole_ties import WholeBin, whole_ties
 
-__all__ = ["EARLIER_TIES", "SCHEMES", "TIES_OF_SCHEME", "boundary_ranks", "uniform_mass"]
-
 TIES_OF_SCHEME = {
     "umd": ("whole", "random", "upper"),
     "ze": ("whole", "random", "upper"),

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 
-__all__ = ["MAPS", "identity_range", "least_loss", "pooled_steps", "ridge_loss", "value_steps"]
-
 Row = Sequence[float]
 
 

@@ -19,8 +19,6 @@ from simulation.laws import PROFILES
 import fastbin as fb
 from fastbin.guarantees import SetCertificate
 
-__all__ = ["MEASURES", "Classes", "Segments", "classes", "measured", "segments"]
-
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 SIZE = 200_000  # rows of a population

@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from reference.keys import GOLDEN
 
-__all__ = ["digest_of", "draw_labels", "draw_one"]
-
 Words = npt.NDArray[np.uint64]
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

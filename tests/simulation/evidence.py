@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Fitted", "fitted", "uniform_mass"]
-
 
 @dataclass(frozen=True)
 class Fitted:

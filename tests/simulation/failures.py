@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-__all__ = ["ALPHA", "assert_at_most", "assert_mean_at_most", "assert_rate_is"]
-
 ALPHA = 0.1  # of the promises, where nothing else is said
 
 

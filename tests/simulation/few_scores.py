@@ -21,8 +21,6 @@ from fastbin._fit.quantiles import BoundaryGroups
 from fastbin._fit.rows import Rows
 from fastbin.intervals import clopper_pearson, sidak
 
-__all__ = ["ALPHA", "N_BINS", "RATES", "N", "fails", "failure_rate", "failure_rate_of_one_score", "limit", "tally_umd"]
-
 N, N_BINS, ALPHA = 1000, 10, 0.1
 RATES = (0.5, 0.1, 0.01)
 RANKS = boundary_ranks(N, N_BINS, "umd")

@@ -17,8 +17,6 @@ from simulation.whole import Fits, blocks, clopper_pearson, fit, groups_of, hull
 
 from reference.two_resolutions import SHARE, fine_ranks
 
-__all__ = ["MAPS", "STEPS", "Edges", "edges_of", "missed", "of_samples", "served", "single_steps", "step_means"]
-
 Bools = npt.NDArray[np.bool_]
 STEPS = (0.1, 0.3, 0.6)
 

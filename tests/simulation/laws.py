@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PROFILES", "TIED_LAWS", "Law", "atoms_among", "mixed", "profile", "tied_law"]
-
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Function = Callable[[Array], Array]

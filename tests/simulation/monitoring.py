@@ -20,8 +20,6 @@ import fastbin as fb
 from fastbin import theory
 from fastbin.online import CalibrationMonitor
 
-__all__ = ["DRIFTS", "EDGES", "PAGE", "VALUES", "alarms", "half_widths"]
-
 Float64s = npt.NDArray[np.float64]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -21,8 +21,6 @@ import numpy.typing as npt
 import fastbin as fb
 from fastbin import shift, theory
 
-__all__ = ["N_SOURCE", "PAGE", "TARGETS", "Draw", "as_exact", "draw_outcomes", "draws", "is_missed", "misses", "table"]
-
 Float64s = npt.NDArray[np.float64]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "shift.md"

@@ -15,8 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from simulation.evidence import Fitted
 
-__all__ = ["POPULATIONS", "Binned", "Population", "binned", "truth"]
-
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

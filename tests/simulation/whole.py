@@ -12,8 +12,6 @@ from scipy.special import betaincinv
 from simulation.draws import digest_of, draw_labels
 from simulation.laws import Array, Integers, Law
 
-__all__ = ["Fits", "blocks", "clopper_pearson", "fit", "groups_of", "hull", "level_of", "ranks_of", "simulated"]
-
 Bools = npt.NDArray[np.bool_]
 BLOCK = 2_000_000  # samples that are drawn at once
 

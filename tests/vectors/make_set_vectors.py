@@ -34,8 +34,6 @@ from reference.containers import model_bytes  # noqa: E402
 from reference.model_set import CLASS_WISE, GIVEN, POOL, REFUSE, SEGMENTS, TOP_LABEL, Key, ModelSet  # noqa: E402
 from reference.step_model import StepModel  # noqa: E402
 
-__all__ = ["FILE", "set_vectors"]
-
 FILE = HERE / "sets.txt"
 
 # Pinned by fastbin.h.

@@ -37,8 +37,6 @@ from reference.keys import KEY_ABOVE, KEY_BELOW, MAX_KEY  # noqa: E402
 from reference.step_model import Edge  # noqa: E402
 from reference.stream import Stream, uniform_mass_edges  # noqa: E402
 
-__all__ = ["FILE", "stream_vectors"]
-
 FILE = HERE / "streams.txt"
 
 # name, shape, labels, samples, bins; the edges are those of a first block of as many samples

@@ -26,8 +26,6 @@ from reference import StepModel, uniform_mass  # noqa: E402
 from reference.keys import KEY_ABOVE, KEY_BELOW, MAX_KEY  # noqa: E402
 from strategies import CalibrationData  # noqa: E402
 
-__all__ = ["vectors"]
-
 FILE = HERE / "vectors.txt"
 
 # Pinned by fastbin.h.
