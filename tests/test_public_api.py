@@ -50,10 +50,6 @@ MODULES = module_names()
 modules = pytest.mark.parametrize("name", MODULES)
 
 
-def is_public(name: str) -> bool:
-    return not any(part.startswith("_") for part in name.split("."))
-
-
 def source_of(name: str) -> Path | None:
     """The Python file of a module; None for a compiled one."""
     path = Path(str(importlib.import_module(name).__file__))

@@ -8,13 +8,12 @@ fastbin must be installed (the figure needs Matplotlib). Takes some minutes at t
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from simulation.pages import DOCS, options, write
 
 import fastbin as fb
 from fastbin import theory
@@ -22,7 +21,6 @@ from fastbin.online import CalibrationMonitor
 
 Float64s = npt.NDArray[np.float64]
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, FIGURE = DOCS / "online.md", DOCS / "online-delay.svg"
 
 # Ten bins of equal mass whose values are their midpoints.
@@ -154,24 +152,13 @@ def draw(found: dict[str, dict[float, list[int | None]]]) -> None:
     figure.savefig(FIGURE, metadata={"Date": None, "Creator": f"fastbin {fb.__version__}"})
 
 
-def write(name: str, table: str) -> None:
-    """Put a table between its markers."""
-    start, end = f"<!-- table: {name} -->\n", "<!-- end -->"
-    before, rest = PAGE.read_text(encoding="utf8").split(start)
-    PAGE.write_text(f"{before}{start}\n{table}\n\n{end}{rest.split(end, 1)[1]}", encoding="utf8")
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
+    asked = options(__doc__, "runs", 200)
     widths = half_widths()
-    table, found = delays(options.runs)
+    table, found = delays(asked.runs)
     print(widths, table, sep="\n\n")
-    if options.write:
-        write("half-widths", widths)
-        write("delays", table)
+    if asked.write:
+        write(PAGE, {"half-widths": widths, "delays": table})
         draw(found)
 
 

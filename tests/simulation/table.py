@@ -8,10 +8,8 @@ fastbin must be installed. Takes some minutes at the default 20,000 repetitions.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from simulation.pages import DOCS, options, write
 from simulation.simulation import POPULATIONS, Binned, binned
 
 from fastbin import guarantees
@@ -29,7 +27,7 @@ from fastbin.intervals import (
 from fastbin.theory import theorem7
 
 ALPHA = 0.1
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "guarantees.md"
+PAGE = DOCS / "guarantees.md"
 SIZES = ((1000, 10), (3000, 10), (5000, 25))
 
 
@@ -176,20 +174,12 @@ def tables(repetitions: int) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=20_000)
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/guarantees.md")
-    options = parser.parse_args()
-    page = PAGE.read_text(encoding="utf8") if options.write else ""
-    for name, table in tables(options.repetitions).items():
-        if not options.write:
-            print(f"\n{name}\n\n{table}")
-            continue
-        start, end = f"<!-- table: {name} -->\n", "<!-- end -->"
-        before, rest = page.split(start)
-        page = f"{before}{start}\n{table}\n\n{end}{rest.split(end, 1)[1]}"
-    if options.write:
-        PAGE.write_text(page, encoding="utf8")
+    asked = options(__doc__, "repetitions", 20_000)
+    made = tables(asked.repetitions)
+    if asked.write:
+        write(PAGE, made)
+    else:
+        print("\n\n".join(f"{name}\n\n{table}" for name, table in made.items()))
 
 
 if __name__ == "__main__":

@@ -12,14 +12,14 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom
+from simulation.failures import ALPHA, limit, sizes
 from simulation.laws import Array, Law, atoms_among, mixed
 from simulation.whole import Fits, clopper_pearson, hull, level_of, simulated
 
 import fastbin as fb
 
 Bools = npt.NDArray[np.bool_]
-ALPHA = 0.1
 
 
 # ------------------------------------------------------------------------------------------------- one bin, exactly
@@ -147,16 +147,15 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("repetitions", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("repetitions", sizes(2_000, 20_000))
 def test_the_hull_holds_for_laws_with_atoms_that_no_sample_shows(repetitions: int) -> None:
     """Seeds [7, n]; also among the samples without ties at edges, of which there are many."""
-    most = float(norm.isf(norm.sf(3.0) / len(LAWS)))
     for name, (law, n, n_bins) in LAWS.items():
         found = simulated(law, n, n_bins, "umd", repetitions, rng=np.random.default_rng([7, n]), measure=missed)
         untied = found[:, 2].astype(bool)
         assert untied.sum() > 0.02 * repetitions, name
         for failed in (found[:, 0], found[:, 1]):
-            assert failed.mean() <= ALPHA + most * math.sqrt(ALPHA * (1.0 - ALPHA) / repetitions), name
+            assert failed.mean() <= limit(repetitions, len(LAWS)), name
         assert found[untied, 1].mean() <= found[untied, 0].mean(), name
 
 

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from simulation.cells import MEASURES, Classes, Segments, classes, measured, segments
 from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most
+from simulation.pages import cells as entries
+from simulation.pages import table
 from simulation.table import PAGE
 
 import fastbin as fb
@@ -161,10 +163,7 @@ def test_the_mix_of_a_pool_is_that_of_its_calibration_samples() -> None:
 
 
 def test_the_table_of_the_page_is_about_these_cells() -> None:
-    if not PAGE.is_file():
-        pytest.skip(f"{PAGE} is not part of this distribution")
-    _, rest = PAGE.read_text(encoding="utf8").split("<!-- table: cells -->")
-    rows = [[entry.strip() for entry in line.split("|")[1:-1]] for line in rest.split("<!-- end -->")[0].strip().splitlines()]
+    rows = entries(table(PAGE, "cells"), skip=0)
     assert rows[0] == ["cells", "rows", *EVERY]
     assert [row[0] for row in rows[2:]] == TABLED
     for row in rows[2:]:
@@ -176,14 +175,14 @@ def test_the_table_of_the_page_is_about_these_cells() -> None:
 
 def lines(repetitions: int, names: Sequence[str]) -> list[str]:
     """For each case, how often each promise holds, and the mean epsilon of the default certificate."""
-    table = ["| cells | rows | " + " | ".join(EVERY) + " |", "| --- " * (len(EVERY) + 2) + "|"]
+    written = ["| cells | rows | " + " | ".join(EVERY) + " |", "| --- " * (len(EVERY) + 2) + "|"]
     for name in names:
         case = CASES[name]
         found = {of: float(values.mean()) for of, values in run(case, repetitions, 12, case.names).items()}
         cells = [("" if of not in found else f"{found[of]:.3f}" if of == "epsilon" else f"{1 - found[of]:.3f}") for of in EVERY]
-        table.append(f"| {name} | {case.n:,} | " + " | ".join(cells) + " |")
-        print(table[-1], file=sys.stderr)
-    return table
+        written.append(f"| {name} | {case.n:,} | " + " | ".join(cells) + " |")
+        print(written[-1], file=sys.stderr)
+    return written
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from simulation.failures import ALPHA, assert_at_most
+from simulation.failures import ALPHA, assert_at_most, sizes
 
 pytest.importorskip("sklearn", minversion="1.6")
 
@@ -86,7 +86,7 @@ ESTIMATORS = {
     "tree": DecisionTreeClassifier(min_samples_leaf=20),  # a dozen scores: whole ties at every edge
 }
 CALIBRATORS = {"certified": None, "uniform-mass": fb.UniformMassBinning(4)}
-REPETITIONS = [pytest.param(40, id="fast"), pytest.param(3000, id="full", marks=pytest.mark.slow)]
+REPETITIONS = sizes(40, 3000)
 
 
 @pytest.mark.parametrize("repetitions", REPETITIONS)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from simulation import few_scores
-from simulation.few_scores import ALPHA, N_BINS, RATES, N, failure_rate, failure_rate_of_one_score, limit, scores_of, tally
+from simulation.failures import ALPHA, limit
+from simulation.few_scores import N_BINS, RATES, N, failure_rate, failure_rate_of_one_score, scores_of, tally
 
 import fastbin as fb
 from fastbin._fit import edges

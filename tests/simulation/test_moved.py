@@ -6,24 +6,14 @@ Intervals that take the counted rates as exact, as those of 0.1.0 did, are simul
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
-from simulation.moved import (
-    ALPHA,
-    N_SOURCE,
-    PAGE,
-    TARGETS,
-    Draw,
-    as_exact,
-    draw_outcomes,
-    draws,
-    is_missed,
-    misses,
-)
+from simulation.failures import sizes
+from simulation.moved import ALPHA, N_SOURCE, PAGE, TARGETS, Draw, as_exact, draw_outcomes, draws, is_missed, misses
+from simulation.pages import cells, table
 
 import fastbin as fb
 from fastbin.online import CalibrationMonitor
@@ -73,7 +63,7 @@ def test_the_certificate_of_the_file_holds_where_its_intervals_do() -> None:
 
 # ------------------------------------------------------------------ by the command line
 
-REPETITIONS = [pytest.param(10, id="fast"), pytest.param(300, id="full", marks=pytest.mark.slow)]
+REPETITIONS = sizes(10, 300)
 
 
 def interval_by_command(draw: Draw, folder: Path, capsys: pytest.CaptureFixture[str]) -> np.ndarray:
@@ -114,7 +104,7 @@ def false_alarms(target: tuple[float, int], repetitions: int, n_outcomes: int, e
     return alarms
 
 
-MONITORED = [pytest.param(40, 4000, id="fast"), pytest.param(400, 20_000, id="full", marks=pytest.mark.slow)]
+MONITORED = sizes((40, 4000), (400, 20_000))
 
 
 @pytest.mark.parametrize(("repetitions", "n_outcomes"), MONITORED)
@@ -142,13 +132,9 @@ def test_outcomes_are_the_targets() -> None:
 
 
 def documented() -> dict[tuple[int, tuple[float, int]], tuple[float, float]]:
-    if not PAGE.is_file():
-        pytest.skip(f"{PAGE} is not part of this distribution")
-    found = re.search("<!-- table: moved -->\n(.*?)<!-- end -->", PAGE.read_text(encoding="utf8"), re.DOTALL)
-    assert found, "the page has no table of moved models"
     told = {}
-    for line in found[1].strip().splitlines()[2:]:
-        rate, n_target, *coverages = (float(cell.replace(",", "")) for cell in line.strip("| ").split("|"))
+    for row in cells(table(PAGE, "moved")):
+        rate, n_target, *coverages = (float(cell.replace(",", "")) for cell in row)
         for at, n_source in enumerate(N_SOURCE):
             told[n_source, (rate, int(n_target))] = coverages[2 * at], coverages[2 * at + 1]
     return told

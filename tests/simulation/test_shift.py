@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from simulation.failures import ALPHA, assert_at_most
+from simulation.failures import ALPHA, assert_at_most, sizes
 
 import fastbin as fb
 from fastbin import shift, theory
@@ -37,10 +37,7 @@ def experiment(name: str) -> ModuleType:
     return module
 
 
-REPETITIONS = [
-    pytest.param(80, id="fast"),
-    pytest.param(1000, id="full", marks=pytest.mark.slow),
-]
+REPETITIONS = sizes(80, 1000)
 
 # ------------------------------------------------------------------ covariate shift
 
