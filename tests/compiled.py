@@ -45,15 +45,12 @@ def _fit(kind: str, seed: int) -> BinnedModel:
 
 
 METHODS = {
-    "bins": fb.UniformMassBinning(10),
-    "one bin": fb.UniformMassBinning(1),
-    "two resolutions": fb.CertifiedCalibration(n_bins=5),
-    "logits": fb.UniformMassBinning(20, score_range=None),
-    "clips": fb.UniformMassBinning(7, out_of_range="clip"),
-    "from above, ties": fb.UniformMassBinning(6, scheme="umb"),
+    "bins": fb.UniformMassBinning(10), "one bin": fb.UniformMassBinning(1),
+    "two resolutions": fb.CertifiedCalibration(n_bins=5), "logits": fb.UniformMassBinning(20, score_range=None),
+    "clips": fb.UniformMassBinning(7, out_of_range="clip"), "from above, ties": fb.UniformMassBinning(6, scheme="umb"),
     "keys, zeros": fb.UniformMassBinning(8, ties="random"),
     "keys, ties": fb.UniformMassBinning(9, ties="random", out_of_range="clip"),
-}
+}  # fmt: skip
 WITHOUT_KEYS = tuple(kind for kind in METHODS if "keys" not in kind)
 
 

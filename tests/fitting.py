@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,24 @@ def as_loaded(model: StepModel, scheme: str, seed: int = 0) -> fb.BinnedModel:
         **given, **{name: getattr(model, name) for name in same}, edge_keys=np.array(model.edge_keys, np.uint64), scheme=scheme,
         seed=seed, score_range=score_range, fingerprint=model.fingerprint, edges_share=model.edges_share,
     )  # fmt: skip
+
+
+def assert_same_bits(actual: Any, expected: Sequence[float] | None, what: str = "") -> None:
+    """Doubles that differ in the sign of a zero, or in the last bit, differ."""
+    assert (actual is None) == (expected is None), what
+    if expected is not None:
+        assert actual.dtype == np.float64, what
+        assert np.array_equal(actual.view(np.uint64), np.array(expected, np.float64).view(np.uint64)), what
+
+
+def assert_same_model(model: fb.BinnedModel, expected: StepModel, *others: str) -> None:
+    """All bits of edges, values and weights, all counts, and what is named beside them."""
+    for name in ("edges", "values", "weight_sums", "weighted_label_sums", "weight_square_sums"):
+        assert_same_bits(getattr(model, name), getattr(expected, name), name)
+    for name in ("edge_keys", "counts", "label_sums"):
+        assert getattr(model, name).tolist() == getattr(expected, name), name
+    for name in ("n_samples", "n_positive", "n_tied", "n_bins", "n_bins_asked", *others):
+        assert getattr(model, name) == getattr(expected, name), name
 
 
 def fit(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -> Any:

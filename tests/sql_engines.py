@@ -226,12 +226,9 @@ def spark(folder: Path) -> Iterator[Spark]:
     from pyspark.sql import SparkSession
 
     options = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }
+        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }  # fmt: skip
     builder = SparkSession.builder.master("local[2]")
     for name, value in options.items():
         builder = builder.config(name, value)

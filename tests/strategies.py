@@ -230,6 +230,12 @@ class CalibrationData:
             arguments["keys"] = np.array(self.keys, np.uint64)
         return arguments
 
+    def repeated(self) -> tuple[list[float], list[int]]:
+        """Scores and labels, frequencies counted out."""
+        weights = self.weights or [1] * len(self.scores)
+        at = [i for i, weight in enumerate(weights) for _ in range(int(weight))]
+        return [self.scores[i] for i in at], [self.labels[i] for i in at]
+
     def float32(self) -> CalibrationData:
         """The same with scores that float32 holds exactly, so that float32 and float64 columns must agree."""
         rounded = [_to_float32(score) for score in self.scores]

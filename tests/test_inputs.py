@@ -192,8 +192,7 @@ def test_frequencies_count_as_samples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "dtype"),
-    [(-1, np.int64), (-0.5, np.float64), (np.nan, np.float64), (np.inf, np.float32), (2**63, np.uint64)],
+    ("value", "dtype"), [(-1, np.int64), (-0.5, np.float64), (np.nan, np.float64), (np.inf, np.float32), (2**63, np.uint64)]
 )
 def test_fit_refuses_bad_weights(value: float, dtype: type) -> None:
     weights = with_value(np.ones(60), 5, value, dtype)

@@ -16,19 +16,12 @@ from fastbin.model import BinnedModel
 pytestmark = pytest.mark.skipif(not HAS_MODES, reason="MXCSR is set through glibc on x86-64")
 
 CALIBRATORS = {
-    "uniform mass": fb.UniformMassBinning(10),
-    "keys": fb.UniformMassBinning(10, ties="random"),
-    "split": fb.UniformMassBinning(5, scheme="ums"),
-    "certified": fb.CertifiedCalibration(n_bins=5),
-    "isotonic": fb.IsotonicCalibration(),
-    "fixed width": fb.FixedWidthBinning(10),
-    "platt": fb.PlattScaling(),
-    "temperature": fb.TemperatureScaling(),
-    "beta": fb.BetaScaling(),
-    "quadratic": fb.QuadraticScaling(),
-    "spline": fb.SplineScaling(),
-    "scaling-binning": fb.ScalingBinning(10),
-}
+    "uniform mass": fb.UniformMassBinning(10), "keys": fb.UniformMassBinning(10, ties="random"),
+    "split": fb.UniformMassBinning(5, scheme="ums"), "certified": fb.CertifiedCalibration(n_bins=5),
+    "isotonic": fb.IsotonicCalibration(), "fixed width": fb.FixedWidthBinning(10), "platt": fb.PlattScaling(),
+    "temperature": fb.TemperatureScaling(), "beta": fb.BetaScaling(), "quadratic": fb.QuadraticScaling(),
+    "spline": fb.SplineScaling(), "scaling-binning": fb.ScalingBinning(10),
+}  # fmt: skip
 
 
 # Those that are furthest from the usual one.

@@ -219,18 +219,8 @@ def questions(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def of_model(model: Any) -> dict[str, Any]:
     names = (
-        "kind",
-        "scheme",
-        "ties",
-        "n_bins",
-        "n_bins_asked",
-        "n_samples",
-        "n_positive",
-        "n_tied",
-        "seed",
-        "note",
-        "is_weighted",
-    )
+        "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples", "n_positive", "n_tied", "seed", "note", "is_weighted",
+    )  # fmt: skip
     told: dict[str, Any] = {name: getattr(model, name) for name in names}
     told["map"] = [model.map[0], hexed(model.map[1])]
     told["score_range"] = None if model.score_range is None else hexed(model.score_range)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
 import reference
@@ -271,10 +272,8 @@ def test_rows_without_keys(vector: Vector) -> None:
 @every_model
 def test_refusals(vector: Vector) -> None:
     for score, _ in vector.refusals:
-        with pytest.raises(fb.InputError, match=r"scores\[1\]"):
-            vector.model.predict(np.array([0.5, score]))
-        with pytest.raises(fb.InputError, match="score"):
-            vector.model.predict_one(score)
+        refuses("InputError scores[1]", vector.model.predict, np.array([0.5, score]))
+        refuses("InputError score", vector.model.predict_one, score)
 
 
 @every_model

@@ -14,11 +14,7 @@ from reference.uniform_mass import boundary_ranks
 
 
 def fixed_width(
-    scores: Sequence[float],
-    labels: Sequence[int],
-    n_bins: int,
-    *,
-    weights: Sequence[int] | Sequence[float] | None = None,
+    scores: Sequence[float], labels: Sequence[int], n_bins: int, *, weights: Sequence[int] | Sequence[float] | None = None
 ) -> StepModel:
     """Gupta, Podkopaev & Ramdas 2020, section 4.2: edges i / B, each the IEEE quotient; a score equal to an edge lies above it.
 

@@ -263,14 +263,7 @@ def _per_bin(part: Array, bins: Integers, counts: Bools, n_bins: int) -> Array:
 
 
 def of_samples(
-    law: Law,
-    n: int,
-    n_bins: int,
-    repetitions: int,
-    rng: np.random.Generator,
-    *,
-    unlabelled: int = 0,
-    lower: str = "candidate",
+    law: Law, n: int, n_bins: int, repetitions: int, rng: np.random.Generator, *, unlabelled: int = 0, lower: str = "candidate"
 ) -> Iterator[tuple[Edges, Bools]]:
     """Blocks of fits to samples of n labels and so many scores without, with the labels."""
     for size in blocks(repetitions, 4 * (n + unlabelled)):

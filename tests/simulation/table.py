@@ -118,19 +118,12 @@ def marginal_and_ece(n: int, n_bins: int, repetitions: int) -> str:
         errors, ece = sample.errors(), sample.ece()
         rows.append(
             [
-                name,
-                _share(float((sample.masses * (errors <= papers)).sum(axis=1).mean())),
-                _number(papers),
-                _share(float((sample.masses * (errors <= radii)).sum(axis=1).mean())),
-                _number(float(radii.max(axis=1).mean())),
-                _number(float((sample.masses * radii).sum(axis=1).mean())),
-                _number(float(ece.mean())),
-                _share(float((ece <= limit).mean())),
-                _number(limit),
-                _share(float((ece <= direct).mean())),
-                _number(direct),
+                name, _share(float((sample.masses * (errors <= papers)).sum(axis=1).mean())), _number(papers),
+                _share(float((sample.masses * (errors <= radii)).sum(axis=1).mean())), _number(float(radii.max(axis=1).mean())),
+                _number(float((sample.masses * radii).sum(axis=1).mean())), _number(float(ece.mean())),
+                _share(float((ece <= limit).mean())), _number(limit), _share(float((ece <= direct).mean())), _number(direct),
             ]
-        )
+        )  # fmt: skip
     header = ["population", "GR21 (11): coverage", "epsilon", "Clopper-Pearson: coverage", "epsilon", "mean radius"]
     header += ["mean ECE", "ECE by (8): coverage", "bound", "ECE direct: coverage", "bound"]
     return _markdown(header, rows)

@@ -224,12 +224,9 @@ def test_the_delays_of_the_page_come_out_again() -> None:
 
 # What the monitor says of a rate that changes: what it is in each part of the stream.
 CHANGING = {
-    "never": [0.3],
-    "once": [0.3, 0.6],
-    "from rare to common": [0.05, 0.9],
-    "there and back": [0.2, 0.8] * 10,
+    "never": [0.3], "once": [0.3, 0.6], "from rare to common": [0.05, 0.9], "there and back": [0.2, 0.8] * 10,
     "slowly": np.linspace(0.01, 0.4, 50).tolist(),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("runs", "n"), sizes((400, 2000), (5000, 4000)))
