@@ -84,9 +84,6 @@ def compile_and_run(tmp_path: Path, program: str, *sources: Path) -> str:
     return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
 
 
-# ------------------------------------------------------------------------------------------------- it compiles alone
-
-
 @pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
 @pytest.mark.parametrize(("language", "standard"), [("c", "c11"), ("c", "c17"), ("c++", "c++17")])
 def test_header_compiles_alone(tmp_path: Path, language: str, standard: str, twice: bool) -> None:
@@ -96,9 +93,6 @@ def test_header_compiles_alone(tmp_path: Path, language: str, standard: str, twi
     command = [found, "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only", f"-I{HEADER.parent}", str(source)]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-
-
-# ------------------------------------------------------------------------------------------------- versions
 
 
 def test_versions_agree() -> None:
@@ -113,9 +107,6 @@ def test_the_version_is_stated_once() -> None:
     built_from = [ROOT / "pyproject.toml", ROOT / "setup.py", *sorted((ROOT / "csrc").rglob("CMakeLists.txt"))]
     for path in (*built_from, *sorted((ROOT / "csrc/src").iterdir()), *sorted((ROOT / "fastbin").rglob("*.py"))):
         assert f'"{fb.__version__}"' not in path.read_text(encoding="utf8"), f"{path} states the version again"
-
-
-# ------------------------------------------------------------------------------------------------- pinned numbers
 
 
 def test_the_header_has_the_enums_that_are_pinned() -> None:
@@ -159,9 +150,6 @@ def test_words_are_the_enumerators(table: dict[int, str], enum: str, prefix: str
     assert table == words_of(enum, prefix)
 
 
-# ------------------------------------------------------------------------------------------------- status texts
-
-
 def test_every_status_has_its_own_text() -> None:
     codes = enumerators("fastbin_status").values()
     texts = [status_text(code) for code in codes]
@@ -171,9 +159,6 @@ def test_every_status_has_its_own_text() -> None:
     for text in texts:
         assert text.isascii()
         assert not text.endswith(".")
-
-
-# ------------------------------------------------------------------------------------------------- the manual
 
 
 def test_every_function_is_explained() -> None:

@@ -42,9 +42,6 @@ def fitted() -> fb.UniformMassBinning:
     return fb.UniformMassBinning(n_bins=5, ties="random").fit(scores, [int(i % 7 > i % 5) for i in range(60)])
 
 
-# ------------------------------------------------------------------------------------------------- NumPy alone
-
-
 def test_blocked_modules_cannot_be_imported() -> None:
     for name in OPTIONAL:
         program = BLOCK + f"\ntry:\n    import {name}\nexcept ImportError as error:\n    print(error)"
@@ -123,9 +120,6 @@ except ImportError as error:
     assert 'extra "fit" of fastbin-calibration: pip install "numba>=' in printed
 
 
-# ------------------------------------------------------------------------------------------------- manners
-
-
 def test_import_changes_nothing_in_the_process() -> None:
     program = """
 import locale, logging, os, random, signal, sys, threading, warnings
@@ -160,8 +154,6 @@ import fastbin
 """
     assert run(program) == ""
 
-
-# ------------------------------------------------------------------------------------------------- time
 
 # CPU time of this process, so that other processes on the machine do not count; seconds for NumPy, then for fastbin.
 TIMES = """

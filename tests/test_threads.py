@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import threading
 import time
 from collections.abc import Callable
@@ -188,13 +187,3 @@ print(draws())
     for draws in zip(*lines, strict=True):
         assert len({*draws}) == 4
         assert all(20 < one.count("1") < 180 for one in draws)
-
-
-@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_models_travel_between_processes(protocol: int) -> None:
-    cal = fb.UniformMassBinning(n_bins=5, seed=3).fit(*rows(200))
-    again = pickle.loads(pickle.dumps(cal, protocol))
-    assert again.model_ == cal.model_
-    assert again.get_params() == cal.get_params()
-    assert again.predict_one(0.3, key=1) == cal.predict_one(0.3, key=1)
-    assert pickle.loads(pickle.dumps(cal.model_, protocol)) == cal.model_

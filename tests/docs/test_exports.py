@@ -96,9 +96,6 @@ def test_the_recipe_behind_a_classifier(tmp_path: Path, monkeypatch: pytest.Monk
     assert np.array_equal(session["probabilities"], session["cal"].predict(scores))
 
 
-# --------------------------------------------------------------------- the table of what a row gets
-
-
 def table() -> dict[str, dict[str, str]]:
     section = PAGE.partition("## What a row gets\n")[2].partition("\n## ")[0]
     heads, _, *rows = (

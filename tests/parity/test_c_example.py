@@ -122,9 +122,6 @@ def test_bad_scores_end_the_program(score_csv: Path, tmp_path: Path) -> None:
         assert "scores.csv, line 3:" in result.stderr
 
 
-# ------------------------------------------------------------------------------------------------- real data
-
-
 @pytest.fixture(scope="module")
 def credit() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Scores of a classifier of credit defaults, as in section 2.2 of Gupta & Ramdas 2021, in disjoint parts of the data.

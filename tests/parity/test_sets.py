@@ -116,9 +116,6 @@ def test_refusals(name: str) -> None:
             models._predict(np.array([int(number)], np.int32), [float.fromhex(score)], None, 0, None, "error")
 
 
-# ------------------------------------------------------------------------------------------------- changed bytes
-
-
 def sealed(data: bytearray) -> bytes:
     """With the length and the checksum that belong to these bytes."""
     data[16:24] = struct.pack("<Q", len(data))

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wordings import refuses
 
 import fastbin as fb
 import reference
@@ -208,12 +207,6 @@ def test_the_fit_writes_none_of_its_inputs() -> None:
         before = {name: column.tobytes() for name, column in arrays.items()}
         assert fit_or_refuse(fb.UniformMassBinning(4, scheme=scheme, ties=ties), **arrays) is not None
         assert {name: column.tobytes() for name, column in arrays.items()} == before
-
-
-def test_keys_for_repeated_rows_are_refused() -> None:
-    """A frequency repeats the row and with it the key: no order is left among the copies."""
-    data = strategies.make("tree", "coin", 40, 1, "integer", keyed=True)
-    refuses("InputError keys", fb.UniformMassBinning(4, ties="random").fit, **data.arrays())
 
 
 def test_what_the_words_about_ties_say() -> None:

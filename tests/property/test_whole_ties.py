@@ -144,9 +144,6 @@ def test_row_order_and_batches_do_not_change_a_byte(calibrator: Any, draw: st.Da
     assert calibrator.model_.to_bytes() == model.to_bytes()
 
 
-# ------------------------------------------------------------------------------------------------- certificates
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 @settings(max_examples=25, deadline=None)
 @given(draw=st.data())

@@ -34,9 +34,6 @@ def sidak(alpha: float, n_bins: int) -> float:
     return -math.expm1(math.log1p(-alpha) / n_bins)
 
 
-# ------------------------------------------------------------------------------------------------- one bin
-
-
 def clopper_pearson(x: int, n: int, alpha: float) -> tuple[float, float]:
     """{p : P(X >= x) > alpha / 2 and P(X <= x) > alpha / 2} (Clopper & Pearson 1934). Exactly 0 at x = 0, 1 at x = n."""
     half = Fraction(alpha) / 2
@@ -99,9 +96,6 @@ def bernstein_corollary_3(ones: Sequence[int], counts: Sequence[int], alpha: flo
     """
     level = alpha / len(counts)
     return max(empirical_bernstein_radius(x, n, level) for x, n in zip(ones, counts, strict=True))
-
-
-# ------------------------------------------------------------------------------------------------- radii
 
 
 def coverage_of_radius(n: int, epsilon: Fraction) -> Fraction:

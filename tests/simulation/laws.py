@@ -101,9 +101,6 @@ def atoms_among(positions: npt.ArrayLike, masses: npt.ArrayLike, rates: npt.Arra
     return mixed(*np.array([piece for piece in pieces if piece[0] > 0.0]).T, name)
 
 
-# ------------------------------------------------------------------------------------------------- where ties are hard
-
-
 def _even(k: int) -> Law:
     """k equally likely scores whose rates rise, as of a forest of k - 1 trees."""
     return mixed(np.ones(k), (np.arange(k) + 0.5) / k)

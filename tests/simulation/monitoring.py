@@ -67,9 +67,6 @@ def alarms(rates: Float64s, tolerance: float, runs: int, n: int, seed: int, befo
     return found
 
 
-# ------------------------------------------------------------------------------------------------- the table
-
-
 def _quantile(found: list[int | None], share: float) -> str:
     """A quantile of the delays; those that did not end count as infinite."""
     delays = sorted(math.inf if at is None else at for at in found)
@@ -122,9 +119,6 @@ def half_widths() -> str:
         cells = (f"{half:.3f} ({rare:.3f})" for half, rare in zip(widths[0, row], widths[1, row], strict=True))
         lines.append(f"| {t:,} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-# ------------------------------------------------------------------------------------------------- the figure
 
 
 def draw(found: dict[str, dict[float, list[int | None]]]) -> None:

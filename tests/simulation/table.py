@@ -44,9 +44,6 @@ def _share(value: float) -> str:
     return f"{value:.3f}"
 
 
-# ---------------------------------------------------------------------------------------------- promised before the labels
-
-
 def assumptions() -> str:
     """The assumptions of certificates, in their words."""
     rows = [[sentence, where, otherwise] for sentence, where, otherwise in ASSUMPTIONS.values()]
@@ -65,9 +62,6 @@ def promised() -> str:
     header = ["n", "bins", "(8)", "a-priori", "(11) marginal", "a-priori", "ECE by (8)", "direct"]
     header += ["mean ECE by Theorem 4(b)", "by its proof"]
     return _markdown(header, rows)
-
-
-# ---------------------------------------------------------------------------------------------- measured
 
 
 def _conditional(sample: Binned, bound: object, level: float) -> tuple[float, float]:

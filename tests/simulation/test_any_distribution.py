@@ -22,9 +22,6 @@ import fastbin as fb
 Bools = npt.NDArray[np.bool_]
 
 
-# ------------------------------------------------------------------------------------------------- one bin, exactly
-
-
 def misses_given_its_edge(bound: str, T: int, mass: float) -> float:
     """How often the interval of a bin of T samples misses, given its edge and T: an atom of label 1 at the edge, all else 0.
 
@@ -46,9 +43,6 @@ def test_given_edges_and_counts_the_assumption_is_needed() -> None:
     found = {mass: misses_given_its_edge("clopper-pearson", 100, mass) for mass in np.arange(1, 60) / 1000}
     assert f"{max(found.values()):.3f}" == "0.166"
     assert f"{max(misses_given_its_edge('hull', 100, mass) for mass in found):.3f}" == "0.060"
-
-
-# ------------------------------------------------------------------------------------------------- small samples, exactly
 
 
 def fits_of_all_samples(n: int, n_atoms: int, bound: str, alpha: float, seed: int) -> tuple[Array, Array, Array, Array]:
@@ -107,9 +101,6 @@ def test_no_law_of_a_few_atoms_breaks_the_promise_of_two_bins(n: int, n_atoms: i
     """Of "clopper-pearson" it is not proved that it cannot, over samples; the search found none."""
     worst = worst_law([fits_of_all_samples(n, n_atoms, bound, alpha, seed) for seed in range(n_atoms)], n_atoms)
     assert worst <= alpha, worst
-
-
-# ------------------------------------------------------------------------------------------------- larger samples
 
 
 def missed(fits: Fits) -> Array:

@@ -19,8 +19,6 @@ from fastbin.intervals import (
 )
 from fastbin.theory import running_variance, theorem6, theorem10
 
-# ---------------------------------------------------------------------------------------------- over time
-
 PATHS = sizes((1000, 400, 21), (20_000, 1000, 22))
 
 
@@ -64,8 +62,6 @@ def test_stitched_and_theorem6_cover_at_all_times_at_once(
     assert variances[0] == pytest.approx(running_variance(labels[0]))
     assert_at_most(int(ever_missed.sum()), paths)
 
-
-# ---------------------------------------------------------------------------------------------- under weights
 
 WEIGHTED: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray], float]] = {
     # weight and frequency as functions of a uniform covariate, and the bound on the weight

@@ -159,9 +159,6 @@ def test_the_mix_of_a_pool_is_that_of_its_calibration_samples() -> None:
     assert any("shares of its population" in sentence for sentence in fit.certificate().assumptions)
 
 
-# ------------------------------------------------------------------------------------------------- the table
-
-
 def test_the_table_of_the_page_is_about_these_cells() -> None:
     rows = entries(table(PAGE, "cells"), skip=0)
     assert rows[0] == ["cells", "rows", *EVERY]

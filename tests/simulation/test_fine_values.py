@@ -128,8 +128,6 @@ def test_of_smooth_values_epsilon_is_little_above_that_of_means() -> None:
     assert failures(*CELLS["flat"], 400)["epsilon of line, recentred"] == pytest.approx(0.137, rel=0.02)
 
 
-# ------------------------------------------------------------------------------------------------- the simulation itself
-
 SMALL = {
     "no ties": (profile("linear"), 60, 4),
     "some ties": (with_atoms(0.4, "rising"), 60, 4),

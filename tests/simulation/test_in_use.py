@@ -87,8 +87,6 @@ def test_edges_from_a_part_keep_the_promise(name: str, split: str, repetitions: 
     assert failures / repetitions <= limit(repetitions, len(SPLITS) * (len(LAWS) + 2))
 
 
-# ------------------------------------------------------------------------------------------------- fine values
-
 CERTIFIED = {
     "linear": (profile("linear"), 1000, 0),
     "credit": (profile("credit"), 400, 0),

@@ -61,8 +61,6 @@ def test_the_certificate_of_the_file_holds_where_its_intervals_do() -> None:
     assert_within(missed, 100, ALPHA, 1)
 
 
-# ------------------------------------------------------------------ by the command line
-
 REPETITIONS = sizes(10, 300)
 
 
@@ -88,9 +86,6 @@ def test_intervals_of_the_command_line_cover(
         pytest.importorskip(module)
     found = sum(is_missed(interval_by_command(draw, tmp_path, capsys), draw.truth) for draw in draws(1000, target, repetitions))
     assert_within(found, repetitions, ALPHA, 3)
-
-
-# ------------------------------------------------------------------ by the monitor
 
 
 def false_alarms(target: tuple[float, int], repetitions: int, n_outcomes: int, exact: bool) -> int:
@@ -126,9 +121,6 @@ def test_outcomes_are_the_targets() -> None:
     inside = (scores > 0.6) & (scores < 0.7)
     expected = 0.65 * 0.2 / (0.65 * 0.2 + 0.35 * 1.8)
     assert abs(labels[inside].mean() - expected) < 4 * (expected / inside.sum()) ** 0.5
-
-
-# ------------------------------------------------------------------ docs/shift.md
 
 
 def documented() -> dict[tuple[int, tuple[float, int]], tuple[float, float]]:

@@ -39,8 +39,6 @@ def experiment(name: str) -> ModuleType:
 
 REPETITIONS = sizes(80, 1000)
 
-# ------------------------------------------------------------------ covariate shift
-
 
 class Tilted:
     """Source features (x, u) uniform on the square; the score is x, the weight (1/2 + x) 2 u, so at least 0 and at most 3.
@@ -164,9 +162,6 @@ def test_estimated_weights_approach_known_ones() -> None:
         errors.append(np.abs(cal.model_.values - known.model_.values).max())
     assert errors[1] < errors[0]
     assert errors[1] < 0.03
-
-
-# ------------------------------------------------------------------ label shift
 
 
 @pytest.mark.parametrize("repetitions", REPETITIONS)

@@ -174,9 +174,6 @@ def blocks(repetitions: int, n: int) -> Iterator[int]:
         yield min(most, repetitions - start)
 
 
-# ------------------------------------------------------------------------------------------------- the promise
-
-
 def clopper_pearson(x: Integers, n: Integers, level: Array) -> tuple[Array, Array]:
     """Both limits; 0 and 1 without samples."""
     low = np.where(x > 0, betaincinv(np.maximum(x, 1), n - np.maximum(x, 1) + 1.0, level / 2.0), 0.0)

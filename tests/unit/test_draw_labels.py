@@ -39,16 +39,17 @@ def hypergeometric(count: int, ones: int, chosen: int) -> dict[int, Fraction]:
     return chances
 
 
-def draws(count: int, ones: int, chosen: int, digests: range) -> tuple[np.ndarray, np.ndarray]:
-    """f and y for many digests."""
-    pairs = [draw_labels(reference.digest([seed]), [0.5], [count], [ones], [chosen]) for seed in digests]
-    return np.array([f[0] for f, _ in pairs]), np.array([y[0] for _, y in pairs])
+def draws(count: int, ones: int, chosen: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """f and y for `n` pairs of a digest and a score, a hundred scores for each digest."""
+    columns = [np.arange(100) / 100, *(np.full(100, number) for number in (count, ones, chosen))]
+    pairs = [draw_labels(reference.digest([seed]), *columns) for seed in range(n // 100)]
+    return np.concatenate([f for f, _ in pairs]), np.concatenate([y for _, y in pairs])
 
 
 @pytest.mark.parametrize(("count", "ones", "chosen"), [*SMALL, *LARGER])
 def test_the_law(count: int, ones: int, chosen: int) -> None:
     """Chi-square over f, cells of fewer than five expected draws joined; and y given f is a fair draw of the chosen."""
-    f, y = draws(count, ones, chosen, range(N_DRAWS))
+    f, y = draws(count, ones, chosen, N_DRAWS)
     chances = hypergeometric(count, ones, chosen)
     assert set(f.tolist()) <= set(chances)
     observed, expected = [0.0], [0.0]
@@ -75,7 +76,7 @@ def test_the_spread_of_large_groups(count: int) -> None:
     """Mean and variance of f, by their exact values; the two shapes are half and half, and one of a hundred."""
     for ones, chosen in ((count // 2, count // 3), (count // 100, count // 2)):
         n = 2000 if count < 10**12 else 100
-        f, _ = draws(count, ones, chosen, range(n))
+        f, _ = draws(count, ones, chosen, n)
         mean = chosen * ones / count
         variance = mean * (1 - ones / count) * (count - chosen) / (count - 1)
         assert abs(f.mean() - mean) < 4 * math.sqrt(variance / n)

@@ -148,9 +148,6 @@ def test_keys_are_uniform_and_independent_of_the_ids() -> None:
     assert np.abs(shares - 1 / 16).max() < 5 * np.sqrt(1 / 16 * 15 / 16 / 20_000)
 
 
-# ---------------------------------------------------------------------- ids that were not hashed
-
-
 def tied_model() -> fb.BinnedModel:
     return fb.BinnedModel.from_parts(
         edges=[0.5], edge_keys=[2**63], values=[0.25, 0.75], counts=[4, 4], label_sums=[1, 3], scheme="explicit",

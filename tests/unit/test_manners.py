@@ -59,9 +59,6 @@ def test_a_path_is_no_model() -> None:
     refuses("InputTypeError: model is the path 'credit.fbm';", fb.monotone_model, "credit.fbm")
 
 
-# ---------------------------------------------------------------------------------------------- arguments of other types
-
-
 def test_one_score_of_another_type() -> None:
     for score, told in (
         ([0.5], "of type list; pass one number, or several scores to predict"),
@@ -119,9 +116,6 @@ def test_arrays_by_dlpack() -> None:
     refuses("InputTypeError scores", CAL.predict, Elsewhere(SCORES))
 
 
-# ---------------------------------------------------------------------------------------------- mistakes
-
-
 def test_a_mistyped_attribute_of_a_fitted_calibrator() -> None:
     for calibrator, there in (
         (CAL, "model_"),
@@ -155,9 +149,6 @@ def test_swapped_arguments_of_a_fit() -> None:
         refuses(SWAPPED, calibrator.fit, LABELS, SCORES)
     fit = fb.UniformMassBinning(n_bins=2).fit
     refuses("InputError labels[1]: is 2.0; labels are 0 and 1, or False and True", fit, [0.1, 0.2, 0.3], [0.0, 2.0, 1.0])
-
-
-# ---------------------------------------------------------------------------------------------- what a fit tells
 
 
 def test_empty_bins_are_told_of() -> None:

@@ -17,8 +17,7 @@ import pytest
 from wordings import refuses
 
 import fastbin as fb
-from fastbin._base.files import replace_file
-from fastbin._core.schemes import KINDS, SCHEMES, TIES
+from fastbin._core.schemes import SCHEMES, TIES
 from fresh_python import run_python
 
 PARTS: dict[str, Any] = {
@@ -195,7 +194,6 @@ def test_equality_is_that_of_the_bytes() -> None:
 
 def test_repr() -> None:
     assert repr(model()) == "BinnedModel(scheme='umd', 4 bins, 20 samples)"
-    assert KINDS[0] == "step"
 
 
 def test_predict_one_and_predict_agree() -> None:
@@ -311,19 +309,3 @@ def test_save_replaces_whole_files(tmp_path: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
-
-
-def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "model.fbm"
-    path.write_text("old")
-
-    def write(file: Any) -> None:
-        file.write(b"half a mod")
-        raise OSError("no space left")
-
-    with pytest.raises(OSError, match="no space left"):
-        replace_file(path, write)
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["model.fbm"]
-    with pytest.raises(FileNotFoundError):
-        model().save(tmp_path / "no folder" / "model.fbm")

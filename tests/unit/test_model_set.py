@@ -29,9 +29,6 @@ POOLED = fb.ModelSet({7: NORTH, -3: SOUTH}, pool=REST, pooled_keys=[12, -20], un
 SCORES = RNG.random(1000)
 
 
-# ------------------------------------------------------------------------------------------------- what is in it
-
-
 def test_keys_and_models() -> None:
     assert TEXT.keys == tuple(TEXT) == ("fine", "north", "south")
     assert len(TEXT) == TEXT.n_models == 3
@@ -74,9 +71,6 @@ def test_models_keep_their_set_alive() -> None:
 def test_calibrators_stand_for_their_models() -> None:
     calibrator = fb.UniformMassBinning(n_bins=2).fit(SCORES, SCORES > 0.5)
     assert fb.ModelSet({1: calibrator})[1] == calibrator.model_
-
-
-# ------------------------------------------------------------------------------------------------- scoring
 
 
 @pytest.mark.parametrize("order", ["random", "sorted", "one cell"])
@@ -140,9 +134,6 @@ def test_tie_keys_belong_to_rows() -> None:
     refuses("InputError: keys and seed are both given,", models.predict, scores, cells, keys=keys, seed=3)
 
 
-# ------------------------------------------------------------------------------------------------- promises
-
-
 def test_intervals_of_rows_are_those_of_their_bins() -> None:
     cells = RNG.choice([-3, 7, 12], 1000)
     ends = np.concatenate(POOLED.interval(0.2))
@@ -174,9 +165,6 @@ def test_certificates() -> None:
     assert POOLED.certificate(0.1, which=12) == REST.certificate(0.1)
 
 
-# ------------------------------------------------------------------------------------------------- bytes
-
-
 @pytest.mark.parametrize("models", [TEXT, POOLED, fb.ModelSet({}, pool=REST, pooled_keys=["a", "b"])])
 def test_bytes_and_copies(models: fb.ModelSet, tmp_path: Path) -> None:
     path = tmp_path / "cells.fbm"
@@ -197,9 +185,6 @@ def test_order_of_the_mapping_does_not_matter() -> None:
     assert fb.ModelSet({-3: SOUTH, 7: NORTH}, pool=REST, pooled_keys=[-20, 12], unknown="pool") == POOLED
     assert TEXT != POOLED
     assert TEXT != NORTH
-
-
-# ------------------------------------------------------------------------------------------------- mistakes
 
 
 @pytest.mark.parametrize(

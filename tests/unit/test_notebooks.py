@@ -17,7 +17,6 @@ from wordings import refuses
 import fastbin as fb
 from fastbin import assess
 from fastbin._base import html, table
-from fastbin._base.files import write_bytes
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.random(3000)
@@ -370,12 +369,6 @@ def test_files_that_are_open_for_text_are_refused(model: fb.BinnedModel) -> None
     refuses('InputTypeError: the file is open for text; *"rb"', fb.load, io.StringIO("text"))
     with pytest.raises(fb.FormatError):
         fb.load(io.BytesIO(b"nothing"))
-
-
-def test_bytes_go_to_paths_and_file_objects_alike(tmp_path: Any) -> None:
-    write_bytes(tmp_path / "file", b"content")
-    with open(tmp_path / "file", "rb") as file:
-        assert file.read() == b"content"
 
 
 TO_FIT = [fb.CertifiedCalibration(), fb.PlattScaling(), fb.multi.SegmentedBinning(fb.UniformMassBinning(2))]

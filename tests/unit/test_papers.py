@@ -37,9 +37,6 @@ def papers() -> Iterator[dict[str, ModuleType]]:
                 del sys.modules[name]
 
 
-# ------------------------------------------------------------------------------------------------- CREDIT
-
-
 def write_credit_like(path: Path, n_rows: int) -> None:
     """A file of CREDIT's form: two lines of headers, a row number, 23 features, the label."""
     rng = np.random.default_rng(0)
@@ -111,9 +108,6 @@ def test_credit_study_on_the_data(
     ]  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------- two Gaussians
-
-
 def test_best_number_of_bins_of_a_parabola(papers: dict[str, ModuleType]) -> None:
     n_bins = np.array([10, 14, 20, 28, 40, 56, 80])
     risk = 1e-3 * np.exp(0.3 * np.log(n_bins / 30.0) ** 2)
@@ -160,9 +154,6 @@ def test_recalibration_study(papers: dict[str, ModuleType], tmp_path: Path, caps
     assert all(figure.stat().st_size > 5000 for figure in tmp_path.iterdir())
     assert protocol.draws_for(100, 10**9, least=2) == 200
     assert protocol.draws_for(10**7, 10, least=2) == 2
-
-
-# ------------------------------------------------------------------------------------------------- what is kept
 
 
 @pytest.mark.parametrize("name", ["gr21_credit", "ssh23_risk"])

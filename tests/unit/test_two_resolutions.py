@@ -55,9 +55,6 @@ def random_model(rng: Random, n_steps: int, n_bins: int, *, keyed: bool) -> fb.B
     )  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------- parts
-
-
 def test_parts_come_back() -> None:
     made = stepped()
     for name, value in STEPPED.items():
@@ -124,9 +121,6 @@ def test_all_ways_to_copy(tmp_path: Path) -> None:
         assert made.with_out_of_range("clip").predict([-1.0, 2.0]).tolist() == [0.0, 1.0]
 
 
-# ------------------------------------------------------------------------------------------------- scores
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("keyed", [False, True])
 @pytest.mark.parametrize(("n_steps", "n_bins"), [(2, 1), (5, 2), (40, 10), (40, 39), (40, 1), (300, 20)])
@@ -171,9 +165,6 @@ def test_whole_ties_need_no_key() -> None:
     assert made.predict(scores, keys=np.zeros(1001, np.uint64)).tolist() == made.predict(scores).tolist()
 
 
-# ------------------------------------------------------------------------------------------------- streams
-
-
 def test_streams_count_in_bins() -> None:
     made = fb.BinnedModel.from_parts(**PLAIN)
     stream = fb.online.StreamingBinning(made)
@@ -190,8 +181,6 @@ def test_streams_count_in_bins() -> None:
     again = fb.online.StreamingBinning.from_bytes(stream.to_bytes())
     assert again.counts.tolist() == stream.counts.tolist()
 
-
-# ------------------------------------------------------------------------------------------------- refusals
 
 BINS, TALLY = "InputError: the edges are not finite", "InputError: a count is negative"
 REFUSED: list[tuple[dict[str, Any], str]] = [
