@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from vectors.texts import read
 
 import fastbin as fb
 from reference.keys import digest
@@ -19,20 +20,8 @@ from reference.model_set import ModelSet
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
 
-def parsed() -> dict[str, dict[str, list[list[str]]]]:
-    """For each set the words of its lines, by their first."""
-    found: dict[str, dict[str, list[list[str]]]] = {}
-    first, *lines = (VECTORS / "sets.txt").read_text(encoding="ascii").splitlines()
-    assert first == "fastbin-set-vectors 1"
-    for keyword, *words in map(str.split, filter(None, lines)):
-        if keyword == "set":
-            current = found.setdefault(words[0], {})
-        else:
-            current.setdefault(keyword, []).append(words)
-    return found
-
-
-SETS = parsed()
+SETS = read(VECTORS / "sets.txt", "fastbin-set-vectors 1", "set")
+assert not SETS.pop("")
 DATA = {name: bytes.fromhex("".join(words[0] for words in lines["bytes"])) for name, lines in SETS.items()}
 by_name = pytest.mark.parametrize("name", list(SETS))
 

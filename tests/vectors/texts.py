@@ -1,4 +1,4 @@
-"""The files of vectors: their doubles, and how a program writes one or checks it."""
+"""The files of vectors: their doubles, how a program writes one or checks it, and how tests read it."""
 
 from __future__ import annotations
 
@@ -20,3 +20,21 @@ def write(file: Path, text: str) -> int:
         print(f"{file.name} is not what {Path(sys.argv[0]).name} writes", file=sys.stderr)
         return 1
     return 0
+
+
+def doubles(words: list[str]) -> list[float]:
+    return list(map(float.fromhex, words))
+
+
+def read(file: Path, title: str, begins: str) -> dict[str, dict[str, list[list[str]]]]:
+    """By name, the words of the lines below each line that begins so, by their first; those before all are under ""."""
+    first, *lines = file.read_text(encoding="ascii").splitlines()
+    assert first == title
+    current: dict[str, list[list[str]]] = {}
+    found = {"": current}
+    for keyword, *words in map(str.split, filter(None, lines)):
+        if keyword == begins:
+            current = found.setdefault(words[0], {})
+        else:
+            current.setdefault(keyword, []).append(words)
+    return found
