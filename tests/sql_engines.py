@@ -11,7 +11,7 @@ import pwd
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -55,32 +55,40 @@ def tables_in(statements: Iterable[str]) -> list[str]:
     return [text.partition("CREATE TABLE ")[2].split()[0] for text in statements if "CREATE TABLE " in text]
 
 
-class DuckDB:
+class OneByOne:
+    """An engine that takes one statement at a time."""
+
+    execute: Callable[[str], Any]
+
+    def run(self, statements: Iterable[str]) -> None:
+        statements = list(statements)
+        for statement in [*(f"DROP TABLE IF EXISTS {name}" for name in tables_in(statements)), *statements]:
+            self.execute(statement)
+
+
+class DuckDB(OneByOne):
     dialect = "duckdb"
 
     def __init__(self) -> None:
         import duckdb
 
         self.connection = duckdb.connect()
+        self.execute = self.connection.execute
 
     def load(self, columns: Mapping[str, Any]) -> None:
         self.connection.register("given", as_arrow(columns))
         self.connection.execute("CREATE OR REPLACE TABLE scores AS SELECT * FROM given")
 
-    def run(self, statements: Iterable[str]) -> None:
-        statements = list(statements)
-        for statement in [*(f"DROP TABLE IF EXISTS {name}" for name in tables_in(statements)), *statements]:
-            self.connection.execute(statement)
-
     def column(self, query: str, name: str) -> list[Any]:
         return [row[0] for row in self.connection.execute(f"SELECT {name} FROM ({query}) ORDER BY i").fetchall()]
 
 
-class SQLite:
+class SQLite(OneByOne):
     dialect = "sqlite"
 
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:")
+        self.execute = self.connection.execute
 
     def load(self, columns: Mapping[str, Any]) -> None:
         table = as_arrow(columns)
@@ -89,11 +97,6 @@ class SQLite:
         self.connection.execute(f"CREATE TABLE scores ({described})")
         rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
         self.connection.executemany(f"INSERT INTO scores VALUES ({', '.join('?' * table.num_columns)})", rows)
-
-    def run(self, statements: Iterable[str]) -> None:
-        statements = list(statements)
-        for statement in [*(f"DROP TABLE IF EXISTS {name}" for name in tables_in(statements)), *statements]:
-            self.connection.execute(statement)
 
     def column(self, query: str, name: str) -> list[Any]:
         return [row[0] for row in self.connection.execute(f"SELECT {name} FROM ({query}) ORDER BY i")]
@@ -197,11 +200,11 @@ def postgresql(folder: Path, programs: Path) -> Iterator[PostgreSQL]:
         call(str(programs / "pg_ctl"), "-D", data, "-m", "immediate", "-w", "stop")
 
 
-class Spark:
+class Spark(OneByOne):
     dialect = "spark"
 
     def __init__(self, session: Any, folder: Path) -> None:
-        self.session, self.folder, self.loaded = session, folder, 0
+        self.session, self.folder, self.loaded, self.execute = session, folder, 0, session.sql
 
     def load(self, columns: Mapping[str, Any]) -> None:
         import pyarrow.parquet as pq
@@ -210,11 +213,6 @@ class Spark:
         path = self.folder / f"scores-{self.loaded}.parquet"
         pq.write_table(as_arrow(columns), path)
         self.session.read.parquet(str(path)).createOrReplaceTempView("scores")
-
-    def run(self, statements: Iterable[str]) -> None:
-        statements = list(statements)
-        for statement in [*(f"DROP TABLE IF EXISTS {name}" for name in tables_in(statements)), *statements]:
-            self.session.sql(statement)
 
     def column(self, query: str, name: str) -> list[Any]:
         return self.session.sql(query).select("i", name).orderBy("i").toArrow()[name].to_pylist()
@@ -288,6 +286,14 @@ def n_differing(engine: Engine, model: BinnedModel, n: int, *, tolerance: float 
 
 
 # ------------------------------------------------------------------------------------------------- sets of models
+
+
+def check_columns_of_floats_and_integers(engine: Engine, model: BinnedModel, made: str | SqlTables) -> None:
+    floats = np.concatenate([model.edges, np.random.default_rng(1).random(1000)]).astype(np.float32)
+    for column in (floats, np.array([0, 1, 1])):
+        engine.load({"p": column})
+        assert answers_of(engine, made) == model.predict(column.astype(np.float64)).tolist()
+
 
 # What a literal, a pattern or a collation could take for something else.
 AWKWARD = (

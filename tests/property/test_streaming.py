@@ -217,18 +217,6 @@ def test_the_streams_that_c_counts(shared: SharedStream, how: str) -> None:
         assert stream.running_variances.tolist() == expected
 
 
-def test_the_file_of_streams_is_what_its_program_writes() -> None:
-    import importlib.util
-
-    path = STREAMS.with_name("make_stream_vectors.py")
-    spec = importlib.util.spec_from_file_location("make_stream_vectors", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert module.stream_vectors() == STREAMS.read_text(encoding="ascii")
-
-
 def test_edges_given_as_numbers_send_ties_up() -> None:
     expected = Stream([(0.25, KEY_ABOVE), (0.5, KEY_ABOVE)])
     stream = StreamingBinning([0.25, 0.5])

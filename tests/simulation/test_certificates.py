@@ -8,6 +8,7 @@ tier 20,000 of them.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ CASES = [("umd", name) for name in POPULATIONS] + [
 ]
 
 
+@cache
 def simulated(name: str, scheme: str, repetitions: int, seed: int, n: int = 400, n_bins: int = 8) -> Binned:
     return binned(POPULATIONS[name], n, n_bins, scheme, repetitions, seed)
 
