@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from functools import cache
 from types import ModuleType
@@ -15,26 +13,14 @@ from simulation.failures import ALPHA, assert_at_most, sizes
 
 import fastbin as fb
 from fastbin import shift, theory
-from oracle import REPOSITORY
+from oracle import REPOSITORY, script
 
 Array = Any
 
 
 @cache
 def experiment(name: str) -> ModuleType:
-    """A script of bench/papers, loaded by its path."""
-    folder = REPOSITORY / "bench" / "papers"
-    sys.path.insert(0, str(folder))
-    try:
-        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(folder))
-    return module
+    return script(REPOSITORY / "bench" / "papers" / f"{name}.py")
 
 
 REPETITIONS = sizes(80, 1000)
@@ -218,10 +204,10 @@ def test_equation_18_bounds_the_risk_of_every_move() -> None:
 
 
 def test_table_1_of_sun_song_and_hero() -> None:
-    script = experiment("ssh23_table1")
-    risks = script.table(100, 9, 4)
-    for method, columns in script.PAPER.items():
+    paper = experiment("ssh23_table1")
+    risks = paper.table(100, 9, 4)
+    for method, columns in paper.PAPER.items():
         for (told, spread), ours in zip(columns, risks[method], strict=True):
             assert abs(np.mean(ours) - told) <= spread, method
-    best = min(script.PAPER, key=lambda method: float(np.mean(risks[method].total)))
+    best = min(paper.PAPER, key=lambda method: float(np.mean(risks[method].total)))
     assert best == "COMPOSITE"
