@@ -89,9 +89,9 @@ def test_a_bad_row_seen_by_any_thread_is_refused() -> None:
 
 
 def test_long_calls_release_the_gil() -> None:
-    """While one thread scores 20 million rows, another goes on: it never waits for more than a part of the call."""
+    """While one thread scores 6 million rows, another goes on: it never waits for more than a part of the call."""
     model = fb.UniformMassBinning(n_bins=100).fit(*rows(5000)).model_
-    scores = np.random.default_rng(2).random(20_000_000)
+    scores = np.random.default_rng(2).random(6_000_000)
     out = np.empty_like(scores)
     finished = threading.Event()
     moments: list[float] = []
