@@ -1,6 +1,6 @@
-"""What programs made of exports score: models and sets, hard rows, the answers, and the files between program and test.
+"""The input of programs made from exports: models and sets, hard rows, the answers, and the files between program and test.
 
-A program is called in the folder of the files with the names of cases. Of each it reads NAME.scores (float64), NAME.keys
+A program is called in the folder of the files with the names of cases. For each it reads NAME.scores (float64), NAME.keys
 (uint64), and NAME.cells (int64, or the bytes of texts, which end at the int64 NAME.ends), and writes NAME.value, NAME.lower,
 NAME.upper (float64) and NAME.bin (int32).
 """
@@ -45,15 +45,12 @@ def _fit(kind: str, seed: int) -> BinnedModel:
 
 
 METHODS = {
-    "bins": fb.UniformMassBinning(10),
-    "one bin": fb.UniformMassBinning(1),
-    "two resolutions": fb.CertifiedCalibration(n_bins=5),
-    "logits": fb.UniformMassBinning(20, score_range=None),
-    "clips": fb.UniformMassBinning(7, out_of_range="clip"),
-    "from above, ties": fb.UniformMassBinning(6, scheme="umb"),
+    "bins": fb.UniformMassBinning(10), "one bin": fb.UniformMassBinning(1),
+    "two resolutions": fb.CertifiedCalibration(n_bins=5), "logits": fb.UniformMassBinning(20, score_range=None),
+    "clips": fb.UniformMassBinning(7, out_of_range="clip"), "from above, ties": fb.UniformMassBinning(6, scheme="umb"),
     "keys, zeros": fb.UniformMassBinning(8, ties="random"),
     "keys, ties": fb.UniformMassBinning(9, ties="random", out_of_range="clip"),
-}
+}  # fmt: skip
 WITHOUT_KEYS = tuple(kind for kind in METHODS if "keys" not in kind)
 
 
@@ -197,9 +194,9 @@ def write_rows(folder: Path, case: Case, rows: Rows) -> None:
 
 
 def check_answers(folder: Path, case: Case, rows: Rows, nothing: float) -> None:
-    """What the program wrote has the bits of the answers; `nothing` stands where there is none.
+    """The program wrote the bits of the answers, and `nothing` where a row has none.
 
-    Of smooth models, whose functions are those of another library, 40 bits: small errors of a logarithm grow with the slope.
+    Smooth models, whose functions are those of another library, need 40 bits: small errors of a logarithm grow with the slope.
     """
     for output in case.outputs:
         expected = rows.answers[output]
@@ -218,7 +215,7 @@ def check_answers(folder: Path, case: Case, rows: Rows, nothing: float) -> None:
 
 
 def remove_files(folder: Path, case: Case) -> None:
-    """Of a case that is done: of a million rows each, all would take gigabytes."""
+    """Those of a case that is done: a million rows of each case would take gigabytes."""
     for path in folder.glob(f"{case.name}.*"):
         if path.suffix.strip(".") in (*OUTPUTS, "scores", "keys", "cells", "ends"):
             path.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,6 @@ import numpy as np
 import fastbin as fb
 from reference import StepModel
 from strategies import CalibrationData
-
-__all__ = ["FEWER_BINS", "as_loaded", "bare", "fit", "promise_suffers", "some_map"]
 
 # The warning of fits whose bins cannot be as many as was asked for, one probability for each score.
 FEWER_BINS = "ignore:ties='whole' left:fastbin.FastbinWarning"
@@ -38,8 +37,26 @@ def as_loaded(model: StepModel, scheme: str, seed: int = 0) -> fb.BinnedModel:
     )  # fmt: skip
 
 
+def assert_same_bits(actual: Any, expected: Sequence[float] | None, what: str = "") -> None:
+    """Doubles that differ in the sign of a zero, or in the last bit, differ."""
+    assert (actual is None) == (expected is None), what
+    if expected is not None:
+        assert actual.dtype == np.float64, what
+        assert np.array_equal(actual.view(np.uint64), np.array(expected, np.float64).view(np.uint64)), what
+
+
+def assert_same_model(model: fb.BinnedModel, expected: StepModel, *others: str) -> None:
+    """All bits of edges, values and weights, all counts, and what is named beside them."""
+    for name in ("edges", "values", "weight_sums", "weighted_label_sums", "weight_square_sums"):
+        assert_same_bits(getattr(model, name), getattr(expected, name), name)
+    for name in ("edge_keys", "counts", "label_sums"):
+        assert getattr(model, name).tolist() == getattr(expected, name), name
+    for name in ("n_samples", "n_positive", "n_tied", "n_bins", "n_bins_asked", *others):
+        assert getattr(model, name) == getattr(expected, name), name
+
+
 def fit(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -> Any:
-    """The fitted calibrator; ``None`` where it refused, or warned that there is no maximum. Any other error goes through."""
+    """The fitted calibrator; ``None`` where it refused, or warned that a maximum is missing. Any other error goes through."""
     try:
         return calibrator.fit(**data.arrays(layout))
     except fb.InputError:

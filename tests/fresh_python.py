@@ -9,8 +9,6 @@ from pathlib import Path
 
 import fastbin as fb
 
-__all__ = ["environment", "run_python"]
-
 PLACE = Path(fb.__file__).parent.parent
 
 

@@ -90,7 +90,7 @@ FEWER_BINS = ("ignore:ties='whole' left:fastbin.FastbinWarning", "ignore:ties le
 
 
 def local_model(calibrator: str, name: str, n: int = 4000, *, weighted: bool = False) -> fb.BinnedModel:
-    """What the calibrator makes of the set in memory: what all other ways are compared with."""
+    """The fit to the set in memory, with which all other ways are compared."""
     rows = hard_set(name, n)
     repeats = rows.repeats if weighted else None
     return CALIBRATORS[calibrator](rows.score_range).fit(rows.scores, rows.labels, repeats).model_

@@ -12,8 +12,6 @@ import pytest
 import fastbin as fb
 from fastbin.online import CalibrationMonitor
 
-__all__ = ["EDGES", "VALUES", "outcomes", "refuses", "run", "served"]
-
 EDGES, VALUES = [0.25, 0.5, 0.75], [0.1, 0.4, 0.6, 0.9]
 
 

@@ -5,7 +5,7 @@
     python tests/mutants.py run OUT               each change in a copy of the tree, with the tests that reach its line
     python tests/mutants.py carry OLD OUT         the changes of OLD where their lines stand today; lines that are gone are told
 
-`make mutants` does the first three. A change swaps an operator, moves a constant, or deletes a statement. Of C, it is tried
+`make mutants` does the first three. A change swaps an operator, moves a constant, or deletes a statement. In C, it is tried
 with the tests of the C library. A change that makes a test run out of time has died as well.
 """
 
@@ -50,7 +50,7 @@ Mutant = dict[str, Any]
 
 
 def changed(token: str) -> str | None:
-    """What stands in the place of a token, if it can be changed."""
+    """The replacement of a token, if it can be changed."""
     if token in SWAPS:
         return SWAPS[token]
     if re.fullmatch(r"\d+", token):

@@ -1,18 +1,19 @@
-"""Exact cases from an independent implementation, and real data: tests/data/README.md says what they are."""
+"""Exact cases from an independent implementation, real data (tests/data/README.md), and scripts beside the tests."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
-
-__all__ = ["CREDIT", "REPOSITORY", "Case", "cases", "close", "methods", "number"]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DATA = REPOSITORY / "tests" / "data"
@@ -34,6 +35,21 @@ class Case:
 def _all_cases() -> tuple[Case, ...]:
     content = json.loads((DATA / "cases.json").read_text(encoding="utf8"))
     return tuple(Case(case["id"], case["method"], case["inputs"], case["expected"], case["tol"]) for case in content["cases"])
+
+
+def script(path: Path) -> ModuleType:
+    """The module of a script, which may import its neighbours by their bare names."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
 
 
 def methods() -> set[str]:

@@ -80,7 +80,7 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
 
 
 def ask(url: str) -> Any:
-    """What Spark answers, or ``None`` while it does not."""
+    """The answer of Spark, or ``None`` while it does not."""
     try:
         with urllib.request.urlopen(url, timeout=SECONDS_TO_START) as answer:
             return json.load(answer)
@@ -138,7 +138,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
 
 
 class Pass(NamedTuple):
-    """What Spark says of the stages of one pass over the rows."""
+    """The log of Spark about the stages of one pass over the rows."""
 
     n_rows: int  # read from files or from what is cached
     scanned: int  # bytes of these

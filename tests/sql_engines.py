@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 
 
 class Engine(Protocol):
-    """The calls by which tests use an engine."""
+    """The methods of an engine that the tests call."""
 
     dialect: str
 
@@ -56,7 +56,7 @@ def tables_in(statements: Iterable[str]) -> list[str]:
 
 
 class OneByOne:
-    """Engines that are told each statement by a call."""
+    """An engine that takes one statement at a time."""
 
     execute: Callable[[str], Any]
 
@@ -204,8 +204,7 @@ class Spark(OneByOne):
     dialect = "spark"
 
     def __init__(self, session: Any, folder: Path) -> None:
-        self.session, self.folder, self.loaded = session, folder, 0
-        self.execute = session.sql
+        self.session, self.folder, self.loaded, self.execute = session, folder, 0, session.sql
 
     def load(self, columns: Mapping[str, Any]) -> None:
         import pyarrow.parquet as pq
@@ -225,12 +224,9 @@ def spark(folder: Path) -> Iterator[Spark]:
     from pyspark.sql import SparkSession
 
     options = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }
+        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }  # fmt: skip
     builder = SparkSession.builder.master("local[2]")
     for name, value in options.items():
         builder = builder.config(name, value)
@@ -290,6 +286,14 @@ def n_differing(engine: Engine, model: BinnedModel, n: int, *, tolerance: float 
 
 
 # ------------------------------------------------------------------------------------------------- sets of models
+
+
+def check_columns_of_floats_and_integers(engine: Engine, model: BinnedModel, made: str | SqlTables) -> None:
+    floats = np.concatenate([model.edges, np.random.default_rng(1).random(1000)]).astype(np.float32)
+    for column in (floats, np.array([0, 1, 1])):
+        engine.load({"p": column})
+        assert answers_of(engine, made) == model.predict(column.astype(np.float64)).tolist()
+
 
 # What a literal, a pattern or a collation could take for something else.
 AWKWARD = (

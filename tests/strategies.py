@@ -17,20 +17,6 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-__all__ = [
-    "LABEL_SHAPES",
-    "LAYOUTS",
-    "MARGIN_SHAPES",
-    "SCORE_SHAPES",
-    "WEIGHTINGS",
-    "CalibrationData",
-    "calibration_data",
-    "make",
-    "n_bins_for",
-    "queries",
-    "seeds",
-]
-
 SMALLEST = 5e-324  # the least positive double; multiples of it up to 2.2e-308 are subnormal
 BELOW_ONE = math.nextafter(1.0, 0.0)
 
@@ -243,6 +229,12 @@ class CalibrationData:
         if self.keys is not None:
             arguments["keys"] = np.array(self.keys, np.uint64)
         return arguments
+
+    def repeated(self) -> tuple[list[float], list[int]]:
+        """Scores and labels, frequencies counted out."""
+        weights = self.weights or [1] * len(self.scores)
+        at = [i for i, weight in enumerate(weights) for _ in range(int(weight))]
+        return [self.scores[i] for i in at], [self.labels[i] for i in at]
 
     def float32(self) -> CalibrationData:
         """The same with scores that float32 holds exactly, so that float32 and float64 columns must agree."""

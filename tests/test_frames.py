@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from wordings import refuses
 
 import fastbin as fb
 from fastbin._base.checks import as_score_pieces
@@ -93,7 +94,7 @@ frames = pytest.mark.parametrize("frame", list(FRAMES.values()), ids=list(FRAMES
 
 CALIBRATORS = (fb.IsotonicCalibration(), fb.PlattScaling(), fb.ScalingBinning(3), fb.FixedWidthBinning(4))
 SEGMENTS = fb.multi.SegmentedBinning(fb.UniformMassBinning(4, ties="random"), min_points=10).fit(SCORES, LABELS, CELLS)
-# Of each call that answers row by row: the call, the names of the columns of a table, and the dtype.
+# For each call that answers row by row: the call, the names of the columns of a table, and the dtype.
 ROW_BY_ROW: dict[str, tuple[Callable[[Any], Any], tuple[str, ...], type]] = {
     "predict": (lambda s: MODEL.predict(s, seed=3), (), np.float64),
     "assign": (lambda s: MODEL.assign(s, seed=3), (), np.int32),
@@ -247,18 +248,15 @@ def test_no_chunks_and_no_rows() -> None:
         for result in (MODEL.predict(empty), SET.predict(empty, [])):
             assert type(result) is type(empty)
             assert len(result) == 0
-    with pytest.raises(fb.InputError, match="scores is empty"):
-        fb.UniformMassBinning(1).fit(pa.chunked_array([], pa.float64()), [])
+    refuses("InputError scores", fb.UniformMassBinning(1).fit, pa.chunked_array([], pa.float64()), [])
 
 
 def test_a_bad_score_is_named_by_its_row() -> None:
     bad = SCORES.copy()
     bad[150] = 1.5
     for call in (MODEL.predict, MODEL.predict_interval, lambda s: SET.predict(s, CELLS), lambda s: SET.predict_set(s, CELLS)):
-        with pytest.raises(fb.InputError, match=r"scores\[150\] is 1.5, outside"):
-            call(chunked(bad))
-    with pytest.raises(fb.InputError, match=r"scores\[150\] is 1.5, outside"):
-        fb.UniformMassBinning(2).fit(chunked(bad), LABELS)
+        refuses("InputError scores[150]", call, chunked(bad))
+    refuses("InputError scores[150]", fb.UniformMassBinning(2).fit, chunked(bad), LABELS)
 
 
 # ------------------------------------------------------------------------------------------------- nulls
@@ -282,18 +280,12 @@ def test_nulls_are_refused_by_their_row(hold: Callable[[list[Any]], Any]) -> Non
         lambda: MODEL.predict(scores), lambda: MODEL.predict_interval(scores), lambda: SET.predict(scores, ["north"] * 4),
         lambda: fit(scores, [0, 1, 0, 1]),
     ):  # fmt: skip
-        with pytest.raises(fb.InputError, match=r"^scores\[2\] is null; remove or fill missing rows first$"):
-            call()
-    with pytest.raises(fb.InputError, match=r"^labels\[2\] is null"):
-        fit(plain, labels)
-    with pytest.raises(fb.InputError, match=r"^labels\[2\] is null"):
-        fb.assess.ece(plain, labels)
-    with pytest.raises(fb.InputError, match=r"^sample_weight\[2\] is null"):
-        fit(plain, [0, 1, 0, 1], labels)
-    with pytest.raises(fb.InputError, match=r"^keys\[2\] is null"):
-        MODEL.predict(plain, keys=labels)
-    with pytest.raises(fb.InputError, match=r"^cells\[2\] is missing; give every row a key"):
-        fb.ModelSet({0: MODEL, 1: MODEL}).predict(plain, labels)
+        refuses("InputError scores[2]", call)
+    refuses("InputError labels[2]", fit, plain, labels)
+    refuses("InputError labels[2]", fb.assess.ece, plain, labels)
+    refuses("InputError sample_weight[2]", fit, plain, [0, 1, 0, 1], labels)
+    refuses("InputError keys[2]", MODEL.predict, plain, keys=labels)
+    refuses("InputError cells[2]", fb.ModelSet({0: MODEL, 1: MODEL}).predict, plain, labels)
 
 
 @with_null
@@ -349,15 +341,14 @@ def test_whatever_speaks_arrow_is_read(given: Any) -> None:
 
 def test_tables_of_several_columns_are_no_scores() -> None:
     for table in (*(hold(P) for hold in TABLES.values()), Stream(TABLES["Arrow"](P))):
-        with pytest.raises(fb.InputTypeError, match=r"3\)|3 columns"):
-            MODEL.predict(table)
+        told = "InputTypeError: Stream has 3 columns" if isinstance(table, Stream) else "InputTypeError scores: must be one"
+        refuses(told, MODEL.predict, table)
 
 
 def test_what_is_lazy_is_refused() -> None:
     lazy = pl.DataFrame({"p": SCORES}).lazy()
     for call in (lambda: MODEL.predict(lazy), lambda: fb.UniformMassBinning(1).fit(lazy, LABELS)):
-        with pytest.raises(fb.InputTypeError, match=r"scores is a LazyFrame of polars.*collect it.*engines\.predict"):
-            call()
+        refuses("InputTypeError scores", call)
 
 
 def test_cells_and_labels_in_any_frame() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import pickle
 import warnings
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
+from oracle import script
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 SUFFIXES = {"models": ".fbm", "sets": ".fbm", "streams": ".fbs", "monitors": ".mon"}
@@ -204,9 +204,7 @@ def test_every_file_is_looked_at() -> None:
 
 def test_what_the_next_release_will_write_is_read() -> None:
     """The file that makes the golden files goes through, leaves nothing out, and what it writes is compared as they are."""
-    spec = importlib.util.spec_from_file_location("make_golden", GOLDEN / "make_golden.py")
-    make_golden: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make_golden)
+    make_golden: Any = script(GOLDEN / "make_golden.py")
     left_out = []
     for kind, (_, cases, answers) in make_golden.KINDS.items():
         for name, make in cases():

@@ -25,83 +25,40 @@ STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 # Numbers that saved models and compiled programs hold. They may be added to; none may ever change.
 PINNED = {
     "fastbin_status": {
-        "FASTBIN_OK": 0,
-        "FASTBIN_ERROR_ARGUMENT": 10,
-        "FASTBIN_ERROR_STRUCT_SIZE": 11,
-        "FASTBIN_ERROR_MEMORY": 20,
-        "FASTBIN_ERROR_BUFFER": 21,
-        "FASTBIN_ERROR_SCORE_NAN": 30,
-        "FASTBIN_ERROR_SCORE_RANGE": 31,
-        "FASTBIN_ERROR_CELL": 32,
-        "FASTBIN_ERROR_EDGES": 40,
-        "FASTBIN_ERROR_VALUES": 41,
-        "FASTBIN_ERROR_TALLY": 42,
-        "FASTBIN_ERROR_WEIGHTS": 43,
-        "FASTBIN_ERROR_RANGE": 44,
-        "FASTBIN_ERROR_MAP": 45,
-        "FASTBIN_ERROR_ORIGIN": 46,
-        "FASTBIN_ERROR_SET": 47,
-        "FASTBIN_ERROR_MAGIC": 60,
-        "FASTBIN_ERROR_FORMAT_VERSION": 61,
-        "FASTBIN_ERROR_LENGTH": 62,
-        "FASTBIN_ERROR_CHECKSUM": 63,
-        "FASTBIN_ERROR_CONTENT": 64,
-        "FASTBIN_ERROR_OPEN": 80,
-        "FASTBIN_ERROR_READ": 81,
-        "FASTBIN_ERROR_WRITE": 82,
+        "FASTBIN_OK": 0, "FASTBIN_ERROR_ARGUMENT": 10, "FASTBIN_ERROR_STRUCT_SIZE": 11, "FASTBIN_ERROR_MEMORY": 20,
+        "FASTBIN_ERROR_BUFFER": 21, "FASTBIN_ERROR_SCORE_NAN": 30, "FASTBIN_ERROR_SCORE_RANGE": 31, "FASTBIN_ERROR_CELL": 32,
+        "FASTBIN_ERROR_EDGES": 40, "FASTBIN_ERROR_VALUES": 41, "FASTBIN_ERROR_TALLY": 42, "FASTBIN_ERROR_WEIGHTS": 43,
+        "FASTBIN_ERROR_RANGE": 44, "FASTBIN_ERROR_MAP": 45, "FASTBIN_ERROR_ORIGIN": 46, "FASTBIN_ERROR_SET": 47,
+        "FASTBIN_ERROR_MAGIC": 60, "FASTBIN_ERROR_FORMAT_VERSION": 61, "FASTBIN_ERROR_LENGTH": 62, "FASTBIN_ERROR_CHECKSUM": 63,
+        "FASTBIN_ERROR_CONTENT": 64, "FASTBIN_ERROR_OPEN": 80, "FASTBIN_ERROR_READ": 81, "FASTBIN_ERROR_WRITE": 82,
     },
-    "fastbin_rate": {
-        "FASTBIN_RATE_NONE": 0,
-        "FASTBIN_RATE_GIVEN": 1,
-        "FASTBIN_RATE_COUNTED": 2,
-        "FASTBIN_RATE_ESTIMATED": 3,
-    },
+    "fastbin_rate": {"FASTBIN_RATE_NONE": 0, "FASTBIN_RATE_GIVEN": 1, "FASTBIN_RATE_COUNTED": 2, "FASTBIN_RATE_ESTIMATED": 3},
     "fastbin_out_of_range": {"FASTBIN_OUT_OF_RANGE_REFUSE": 0, "FASTBIN_OUT_OF_RANGE_CLIP": 1},
     "fastbin_weights": {"FASTBIN_WEIGHTS_GIVEN": 0, "FASTBIN_WEIGHTS_ESTIMATED": 1},
     "fastbin_kind": {"FASTBIN_STEP": 0, "FASTBIN_LINEAR": 1, "FASTBIN_SMOOTH": 2},
     "fastbin_map": {
-        "FASTBIN_MAP_NONE": 0,
-        "FASTBIN_MAP_LOGISTIC": 1,
-        "FASTBIN_MAP_BETA": 2,
-        "FASTBIN_MAP_QUADRATIC": 3,
+        "FASTBIN_MAP_NONE": 0, "FASTBIN_MAP_LOGISTIC": 1, "FASTBIN_MAP_BETA": 2, "FASTBIN_MAP_QUADRATIC": 3,
         "FASTBIN_MAP_SPLINE": 4,
     },
     "fastbin_scheme": {
-        "FASTBIN_SCHEME_OTHER": 0,
-        "FASTBIN_SCHEME_UMD": 1,
-        "FASTBIN_SCHEME_ZE": 2,
-        "FASTBIN_SCHEME_UMS": 3,
-        "FASTBIN_SCHEME_UMB": 4,
-        "FASTBIN_SCHEME_FIXED_WIDTH": 10,
-        "FASTBIN_SCHEME_EXPLICIT": 11,
-        "FASTBIN_SCHEME_SCALING_BINNING": 20,
-        "FASTBIN_SCHEME_CERTIFIED": 21,
-        "FASTBIN_SCHEME_ISOTONIC": 30,
-        "FASTBIN_SCHEME_PLATT": 40,
-        "FASTBIN_SCHEME_TEMPERATURE": 41,
-        "FASTBIN_SCHEME_BETA": 42,
-        "FASTBIN_SCHEME_QUADRATIC": 43,
+        "FASTBIN_SCHEME_OTHER": 0, "FASTBIN_SCHEME_UMD": 1, "FASTBIN_SCHEME_ZE": 2, "FASTBIN_SCHEME_UMS": 3,
+        "FASTBIN_SCHEME_UMB": 4, "FASTBIN_SCHEME_FIXED_WIDTH": 10, "FASTBIN_SCHEME_EXPLICIT": 11,
+        "FASTBIN_SCHEME_SCALING_BINNING": 20, "FASTBIN_SCHEME_CERTIFIED": 21, "FASTBIN_SCHEME_ISOTONIC": 30,
+        "FASTBIN_SCHEME_PLATT": 40, "FASTBIN_SCHEME_TEMPERATURE": 41, "FASTBIN_SCHEME_BETA": 42, "FASTBIN_SCHEME_QUADRATIC": 43,
         "FASTBIN_SCHEME_SPLINE": 44,
     },
     "fastbin_ties": {
-        "FASTBIN_TIES_NONE": 0,
-        "FASTBIN_TIES_RANDOM": 1,
-        "FASTBIN_TIES_UPPER": 2,
-        "FASTBIN_TIES_LOWER": 3,
-        "FASTBIN_TIES_ISOLATE": 4,
-        "FASTBIN_TIES_WHOLE": 5,
+        "FASTBIN_TIES_NONE": 0, "FASTBIN_TIES_RANDOM": 1, "FASTBIN_TIES_UPPER": 2, "FASTBIN_TIES_LOWER": 3,
+        "FASTBIN_TIES_ISOLATE": 4, "FASTBIN_TIES_WHOLE": 5,
     },
     "fastbin_type": {"FASTBIN_FLOAT64": 0, "FASTBIN_FLOAT32": 1},
     "fastbin_set_kind": {
-        "FASTBIN_SET_GIVEN": 0,
-        "FASTBIN_SET_SEGMENTS": 1,
-        "FASTBIN_SET_TOP_LABEL": 2,
-        "FASTBIN_SET_CLASS_WISE": 3,
+        "FASTBIN_SET_GIVEN": 0, "FASTBIN_SET_SEGMENTS": 1, "FASTBIN_SET_TOP_LABEL": 2, "FASTBIN_SET_CLASS_WISE": 3,
     },
     "fastbin_key_type": {"FASTBIN_KEYS_INT": 0, "FASTBIN_KEYS_TEXT": 1},
     "fastbin_unknown": {"FASTBIN_UNKNOWN_REFUSE": 0, "FASTBIN_UNKNOWN_POOL": 1},
     "fastbin_nan": {"FASTBIN_NAN_ERROR": 0, "FASTBIN_NAN_PROPAGATE": 1},
-}
+}  # fmt: skip
 
 
 def enumerators(name: str) -> dict[str, int]:
@@ -119,15 +76,12 @@ def compiler(*names: str) -> str:
 
 
 def compile_and_run(tmp_path: Path, program: str, *sources: Path) -> str:
-    """What a C program prints that was compiled against the header and these sources."""
+    """The output of a C program that was compiled against the header and these sources."""
     cc = compiler("cc", "gcc", "clang")
     (tmp_path / "program.c").write_text(program)
     command = [cc, "-std=c11", *STRICT, f"-I{HEADER.parent}", "program.c", *map(str, sources), "-o", "program", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
-
-
-# ------------------------------------------------------------------------------------------------- it compiles alone
 
 
 @pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
@@ -139,9 +93,6 @@ def test_header_compiles_alone(tmp_path: Path, language: str, standard: str, twi
     command = [found, "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only", f"-I{HEADER.parent}", str(source)]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-
-
-# ------------------------------------------------------------------------------------------------- versions
 
 
 def test_versions_agree() -> None:
@@ -156,9 +107,6 @@ def test_the_version_is_stated_once() -> None:
     built_from = [ROOT / "pyproject.toml", ROOT / "setup.py", *sorted((ROOT / "csrc").rglob("CMakeLists.txt"))]
     for path in (*built_from, *sorted((ROOT / "csrc/src").iterdir()), *sorted((ROOT / "fastbin").rglob("*.py"))):
         assert f'"{fb.__version__}"' not in path.read_text(encoding="utf8"), f"{path} states the version again"
-
-
-# ------------------------------------------------------------------------------------------------- pinned numbers
 
 
 def test_the_header_has_the_enums_that_are_pinned() -> None:
@@ -202,9 +150,6 @@ def test_words_are_the_enumerators(table: dict[int, str], enum: str, prefix: str
     assert table == words_of(enum, prefix)
 
 
-# ------------------------------------------------------------------------------------------------- status texts
-
-
 def test_every_status_has_its_own_text() -> None:
     codes = enumerators("fastbin_status").values()
     texts = [status_text(code) for code in codes]
@@ -214,9 +159,6 @@ def test_every_status_has_its_own_text() -> None:
     for text in texts:
         assert text.isascii()
         assert not text.endswith(".")
-
-
-# ------------------------------------------------------------------------------------------------- the manual
 
 
 def test_every_function_is_explained() -> None:

@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Blocker())
 
 
 def run(program: str, *arguments: str) -> str:
-    """What a fresh interpreter prints that sees the same fastbin."""
+    """The output of a fresh interpreter that sees the same fastbin."""
     result = run_python("-W", "error", "-c", program, *arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -40,9 +40,6 @@ def fitted() -> fb.UniformMassBinning:
     """With ties at the boundaries, so that scoring goes through keys as well."""
     scores = [i % 7 / 8 for i in range(60)]
     return fb.UniformMassBinning(n_bins=5, ties="random").fit(scores, [int(i % 7 > i % 5) for i in range(60)])
-
-
-# ------------------------------------------------------------------------------------------------- NumPy alone
 
 
 def test_blocked_modules_cannot_be_imported() -> None:
@@ -123,9 +120,6 @@ except ImportError as error:
     assert 'extra "fit" of fastbin-calibration: pip install "numba>=' in printed
 
 
-# ------------------------------------------------------------------------------------------------- manners
-
-
 def test_import_changes_nothing_in_the_process() -> None:
     program = """
 import locale, logging, os, random, signal, sys, threading, warnings
@@ -160,8 +154,6 @@ import fastbin
 """
     assert run(program) == ""
 
-
-# ------------------------------------------------------------------------------------------------- time
 
 # CPU time of this process, so that other processes on the machine do not count; seconds for NumPy, then for fastbin.
 TIMES = """

@@ -182,7 +182,7 @@ def test_no_samples_at_all() -> None:
 
 
 def test_frequencies_count_as_samples() -> None:
-    """Nine rows of two are eighteen samples, and rows of none are no samples."""
+    """Nine rows of two are eighteen samples, and rows of weight 0 do not count."""
     scores, labels = columns(9)
     refuses("InputError", fb.UniformMassBinning(10).fit, scores, labels, sample_weight=[2] * 9)
     refuses("InputError sample_weight", fb.UniformMassBinning(1).fit, scores, labels, sample_weight=[0] * 9)
@@ -192,8 +192,7 @@ def test_frequencies_count_as_samples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "dtype"),
-    [(-1, np.int64), (-0.5, np.float64), (np.nan, np.float64), (np.inf, np.float32), (2**63, np.uint64)],
+    ("value", "dtype"), [(-1, np.int64), (-0.5, np.float64), (np.nan, np.float64), (np.inf, np.float32), (2**63, np.uint64)]
 )
 def test_fit_refuses_bad_weights(value: float, dtype: type) -> None:
     weights = with_value(np.ones(60), 5, value, dtype)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
 from fresh_python import environment
@@ -167,10 +168,8 @@ def test_an_interrupted_update_of_many_rows_counts_none_of_them() -> None:
     assert whole.to_bytes() == parts.to_bytes()
 
     before = refused.to_bytes()
-    with pytest.raises(fb.InputError, match=rf"labels\[{n_rows - 1}\]"):
-        refused.update(scores, np.append(labels[:-1], np.uint8(2)))
-    with pytest.raises(fb.InputError, match=rf"scores\[{n_rows - 2}\]"):
-        refused.update(np.concatenate([scores[:-2], [2.0, 0.5]]), labels)
+    refuses(f"InputError labels[{n_rows - 1}]", refused.update, scores, np.append(labels[:-1], np.uint8(2)))
+    refuses(f"InputError scores[{n_rows - 2}]", refused.update, np.concatenate([scores[:-2], [2.0, 0.5]]), labels)
     assert refused.to_bytes() == before
 
     def interrupted(*_: object) -> None:

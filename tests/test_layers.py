@@ -93,9 +93,6 @@ def imports() -> list[Import]:
     return found
 
 
-# ------------------------------------------------------------------------------------------------- who imports whom
-
-
 def test_every_file_has_a_line_in_the_table() -> None:
     units = {path.relative_to(ROOT / "fastbin").parts[0].removesuffix(path.suffix) for path in source_files(".py", ".pyx")}
     assert units <= set(LEVEL), f"not in the table of layers: {sorted(units - set(LEVEL))}"
@@ -152,8 +149,6 @@ def test_the_public_header_needs_two_headers() -> None:
     text = (ROOT / "csrc/include/fastbin.h").read_text(encoding="utf8")
     assert re.findall(r"^\s*#\s*include\s*<([^>]+)>", text, re.MULTILINE) == ["stddef.h", "stdint.h"]
 
-
-# ------------------------------------------------------------------------------------------------- size and names
 
 WRITTEN_BY_HAND = (".py", ".pyi", ".pyx", ".pxi", ".pxd", ".c", ".h", ".cpp", ".sh")
 

@@ -1,4 +1,4 @@
-"""What is public is listed, exists, is documented as it is, and its examples run, those of the README included."""
+"""Every public name is listed, exists, is documented as it is, and its examples run, those of the README included."""
 
 from __future__ import annotations
 
@@ -50,10 +50,6 @@ MODULES = module_names()
 modules = pytest.mark.parametrize("name", MODULES)
 
 
-def is_public(name: str) -> bool:
-    return not any(part.startswith("_") for part in name.split("."))
-
-
 def source_of(name: str) -> Path | None:
     """The Python file of a module; None for a compiled one."""
     path = Path(str(importlib.import_module(name).__file__))
@@ -78,7 +74,7 @@ def test_help_is_a_page_that_names_everything() -> None:
 
 
 def test_the_public_names_are_few() -> None:
-    """Of what users meet; theory, which reproduces papers, has its own room."""
+    """Users meet few names; theory, which reproduces papers, has its own room."""
     listed = {
         name for module in PUBLIC_MODULES[1:] if module != "fastbin.theory" for name in importlib.import_module(module).__all__
     }

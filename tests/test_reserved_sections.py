@@ -1,4 +1,4 @@
-"""What FORMAT.md reserves: a reader of this version skips it or answers "newer format", and never "damaged".
+"""Sections that FORMAT.md reserves: a reader of this version skips them or answers "newer format", and never "damaged".
 
 Files are built here from bytes, by FORMAT.md alone, so that they are those of a version that does not exist yet.
 """
@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import fastbin as fb
+from reference.keys import digest
 
 FORMAT = (Path(__file__).resolve().parent.parent / "csrc/FORMAT.md").read_text(encoding="utf8")
 NEWER = "newer version of fastbin"
-MASK = 2**64 - 1
 
 # Tag and bit 0, as in the tables.
 MODEL_SECTIONS = {"SAMP": 1, "PLAN": 1, "POPN": 1, "RISE": 0, "ATOM": 0, "DCSN": 0}
@@ -28,20 +28,10 @@ MODEL = fb.UniformMassBinning(2).fit(SCORES, SCORES > 0.35).model_
 SET = fb.ModelSet({"north": MODEL, "south": MODEL})
 
 
-def checksum(data: bytes) -> int:
-    state = 0
-    for (word,) in struct.iter_unpack("<Q", data):
-        state ^= word
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK
-        state ^= state >> 31
-    return state
-
-
 def sealed(data: bytes, n_sections: int) -> bytes:
     """These header and sections with their number, length and checksum made anew."""
     data = data[:12] + struct.pack("<IQ", n_sections, len(data) + 8) + data[24:]
-    return data + struct.pack("<Q", checksum(data))
+    return data + struct.pack("<Q", digest(word for (word,) in struct.iter_unpack("<Q", data)))
 
 
 def parts(data: bytes) -> list[tuple[str, bytes]]:

@@ -1,19 +1,23 @@
-"""Where programs put a calibrator: worker processes, event loops, other interpreters, little memory, stopped queries."""
+"""Where programs put a calibrator: worker processes, event loops, interpreters, locales, little memory, stopped queries."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
-from fresh_python import run_python
+from fresh_python import environment, run_python
 
 RNG = np.random.default_rng(4)
 SCORES = RNG.random(4000)
@@ -131,8 +135,7 @@ def test_a_hundred_thousand_classes() -> None:
     cells = RNG.permutation(n)
     scores = RNG.random(n)
     assert np.array_equal(read.predict(scores, cells), MODEL.predict(scores))
-    with pytest.raises(fb.InputError, match=r"cells\[1\]"):
-        read.predict([0.5, 0.5], [3, n])
+    refuses("InputError cells[1]", read.predict, [0.5, 0.5], [3, n])
 
 
 LITTLE_MEMORY = """
@@ -218,6 +221,56 @@ def test_a_table_of_polars_that_changes_between_passes_makes_no_model(monkeypatc
         number = next(given)
         return pl.DataFrame({"p": np.random.default_rng(number).random(40_000), "y": np.arange(40_000) % 2})
 
-    with pytest.raises(fb.InputError, match=r"change|differ|other"):
-        fb.engines.fit(table, score="p", label="y", calibrator=fb.UniformMassBinning(50))
+    refuses(
+        "InputError: the rows changed between",
+        fb.engines.fit,
+        table,
+        score="p",
+        label="y",
+        calibrator=fb.UniformMassBinning(50),
+    )
     assert next(given) > 1
+
+
+IN_A_LOCALE = """
+import hashlib, locale, sys
+import numpy as np
+locale.setlocale(locale.LC_ALL, sys.argv[1])
+assert locale.localeconv()["decimal_point"] == sys.argv[2]
+import fastbin as fb
+from fastbin.cli import command_line
+
+rng = np.random.default_rng(0)
+scores = rng.random(1000)
+labels = (rng.random(1000) < scores).astype(int)
+model = fb.CertifiedCalibration().fit(scores, labels).model_
+written = [model.to_bytes(), str(model.certificate()).encode(), str(model).encode(), fb.export.json(model).encode()]
+written += [fb.export.sql(model, "p", dialect="duckdb").encode(), fb.export.c_source(model, "f").encode()]
+written += [fb.export.java(model, "F").encode(), fb.export.javascript(model).encode()]
+assert fb.export.from_json(fb.export.json(model)) == model
+with open("s.csv", "w") as file:
+    file.write("p,y\\n" + "".join(f"{p!r},{y}\\n" for p, y in zip(scores.tolist(), labels.tolist())))
+for command in ("fit s.csv -q -o m.fbm", "predict m.fbm s.csv --interval 0.1 -o out.csv"):
+    assert command_line.run(command.split()) == 0
+for name in ("m.fbm", "out.csv"):
+    with open(name, "rb") as file:
+        written.append(file.read())
+print(*(hashlib.sha256(each).hexdigest() for each in written))
+"""
+
+
+@pytest.mark.skipif(shutil.which("localedef") is None, reason="localedef makes the locale")
+def test_a_decimal_comma_changes_nothing(tmp_path: Path) -> None:
+    if not Path("/usr/share/i18n/locales/de_DE").exists():
+        pytest.skip("no source of the locale de_DE")
+    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"], capture_output=True)
+    assert (tmp_path / "de_DE.UTF-8").is_dir(), made.stderr
+    found = []
+    for name, mark in (("C", "."), ("de_DE.UTF-8", ",")):
+        own = environment() | {"LOCPATH": os.fspath(tmp_path)}
+        command = [sys.executable, "-c", IN_A_LOCALE, name, mark]
+        result = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+        found.append(result.stdout.split())
+    assert len(found[0]) == 10
+    assert found[0] == found[1]

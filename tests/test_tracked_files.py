@@ -18,14 +18,10 @@ AT_THE_ROOT = {
 
 # What each folder may hold, by the ends of names. Below the folders of saved bytes any name is one of a case.
 ENDS = {
-    ".ci": "run thorough .txt",
-    "bench": ".py .pyx .c .md .txt .json .png .gz",
-    "csrc": ".c .h .cpp .md .txt .in .py .sh Makefile",
-    "docs": ".md .png .svg",
-    "examples": ".py",
-    "fastbin": ".py .pyi .pyx .pxi .pxd py.typed",
-    "tests": ".py .md .json .txt .gz",
-}
+    ".ci": "run thorough .txt", "bench": ".py .pyx .c .md .txt .json .png .gz",
+    "csrc": ".c .h .cpp .md .txt .in .py .sh Makefile", "docs": ".md .png .svg", "examples": ".py",
+    "fastbin": ".py .pyi .pyx .pxi .pxd py.typed", "tests": ".py .md .json .txt .gz",
+}  # fmt: skip
 BYTES = ("csrc/fuzz/corpus/", "tests/golden/", "tests/vectors/")
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from exported import MODELS, model_of
@@ -18,6 +17,7 @@ from sql_engines import (
     INTEGERS,
     PostgreSQL,
     answers_of,
+    check_columns_of_floats_and_integers,
     check_set,
     find_postgresql,
     mixed_set,
@@ -64,12 +64,7 @@ def test_curves(engine: PostgreSQL, name: str) -> None:
 @pytest.mark.parametrize("style", ["auto", "tree", "join"])
 def test_columns_of_floats_and_integers(engine: PostgreSQL, style: Any) -> None:
     model = model_of("100 bins")
-    floats = np.concatenate([model.edges, np.random.default_rng(1).random(1000)]).astype(np.float32)
-    made = fb.export.sql(model, dialect="postgresql", style=style)
-    engine.load({"p": floats})
-    assert answers_of(engine, made) == model.predict(floats).tolist()
-    engine.load({"p": np.array([0, 1, 1])})
-    assert answers_of(engine, made) == model.predict([0.0, 1.0, 1.0]).tolist()
+    check_columns_of_floats_and_integers(engine, model, fb.export.sql(model, dialect="postgresql", style=style))
 
 
 def test_decimals_are_cast(engine: PostgreSQL) -> None:

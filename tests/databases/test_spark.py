@@ -12,7 +12,18 @@ import pyarrow as pa
 import pytest
 from exported import MODELS, model_of
 from exported_curves import LINES, curve_model_of
-from sql_engines import AWKWARD, INTEGERS, WITH_NUL, Spark, answers_of, check_set, mixed_set, n_differing, spark
+from sql_engines import (
+    AWKWARD,
+    INTEGERS,
+    WITH_NUL,
+    Spark,
+    answers_of,
+    check_columns_of_floats_and_integers,
+    check_set,
+    mixed_set,
+    n_differing,
+    spark,
+)
 
 import fastbin as fb
 
@@ -54,12 +65,8 @@ def test_curves(engine: Spark, name: str) -> None:
 @pytest.mark.parametrize("style", ["tree", "join"])
 def test_columns_of_floats_integers_and_decimals(engine: Spark, style: Any) -> None:
     model = model_of("100 bins")
-    floats = np.concatenate([model.edges, np.random.default_rng(1).random(1000)]).astype(np.float32)
     made = fb.export.sql(model, dialect="spark", style=style)
-    engine.load({"p": floats})
-    assert answers_of(engine, made) == model.predict(floats).tolist()
-    engine.load({"p": np.array([0, 1, 1])})
-    assert answers_of(engine, made) == model.predict([0.0, 1.0, 1.0]).tolist()
+    check_columns_of_floats_and_integers(engine, model, made)
     engine.load({"p": pa.array([0.5, 0.25, None]).cast(pa.decimal128(20, 18))})
     assert answers_of(engine, made) == [*model.predict([0.5, 0.25]).tolist(), None]
 

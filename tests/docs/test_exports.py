@@ -6,22 +6,18 @@ Its Python is run by tests/test_public_api.py.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shlex
-import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from docs.shell import need, run
 
 import fastbin as fb
-from fresh_python import environment
 from oracle import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "exports.md").read_text(encoding="utf8")
@@ -44,25 +40,7 @@ def fitted() -> fb.BinnedModel:
 def folder(tmp_path: Path) -> Path:
     fitted().save(tmp_path / "credit.fbm")
     (tmp_path / "new.csv").write_text("p\n" + "".join(f"{score!r}\n" for score in np.linspace(0.0, 1.0, 101).tolist()))
-    (tmp_path / "bin").mkdir()
-    command = tmp_path / "bin" / "fastbin"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fastbin "$@"\n')
-    command.chmod(0o755)
     return tmp_path
-
-
-def need(*tools: str) -> None:
-    for tool in tools:
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed")
-
-
-def run(script: str, folder: Path) -> str:
-    own = environment() | {"PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])}
-    command = ["bash", "-euo", "pipefail", "-c", script]
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=own, check=False)
-    assert result.returncode == 0, f"{script}\n{result.stdout}\n{result.stderr}"
-    return result.stdout
 
 
 def exported(name: str) -> str:
@@ -116,9 +94,6 @@ def test_the_recipe_behind_a_classifier(tmp_path: Path, monkeypatch: pytest.Monk
     exec(block("py"), session)
     scores = fb.export.onnx_scores(session["served"], X[2500:])
     assert np.array_equal(session["probabilities"], session["cal"].predict(scores))
-
-
-# --------------------------------------------------------------------- the table of what a row gets
 
 
 def table() -> dict[str, dict[str, str]]:
@@ -199,7 +174,6 @@ WAYS: dict[str, Callable[[Any, float | None, str | None, Path], Any]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_table_says_what_a_row_gets(way: str, tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
     stated = table()
     assert list(stated) == list(CASES)
     for name, (model, scores, cell, value) in CASES.items():

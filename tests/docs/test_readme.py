@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from docs.shell import need, run
 
 import fastbin as fb
-from fresh_python import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf8")
@@ -31,7 +28,7 @@ def shell_block(start: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files that the README names, and `fastbin` on the path."""
+    """A folder with the files that the README names."""
     rng = np.random.default_rng(0)
     scores = rng.random(10_000)
     labels = rng.random(10_000) < 0.2 + 0.5 * scores
@@ -43,20 +40,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "new.csv").write_text(
         "id,p\n" + "".join(f"{row},{score!r}\n" for row, score in enumerate(scores[:100].tolist()))
     )
-    (tmp_path / "bin").mkdir()
-    command = tmp_path / "bin" / "fastbin"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fastbin "$@"\n')
-    command.chmod(0o755)
     return tmp_path
-
-
-def run(script: str, folder: Path) -> str:
-    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
-    own = environment() | {"HOME": str(folder / "home"), "PATH": path}
-    command = ["bash", "-euo", "pipefail", "-c", script]
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=own)
-    assert result.returncode == 0, f"{script}\n{result.stdout}\n{result.stderr}"
-    return result.stdout
 
 
 def test_the_first_screen_is_in_order() -> None:
@@ -118,7 +102,7 @@ def test_commands_in_prose_are_understood(path: Path) -> None:
     assert bool(commands) == ("fastbin " in "".join(typed))
     for name, arguments in commands:
         command = command_line.get_command(click.Context(command_line), name)
-        assert command is not None, f"{path.name}: there is no fastbin {name}"
+        assert command is not None, f"{path.name}: fastbin has no command {name}"
         if arguments.strip():
             command.make_context(name, shlex.split(arguments))
 
@@ -126,9 +110,7 @@ def test_commands_in_prose_are_understood(path: Path) -> None:
 @pytest.mark.parametrize("way", range(4), ids=["package", "sources", "make", "cmake"])
 def test_the_c_program_links_in_each_way(folder: Path, way: int) -> None:
     """And prints what Python predicts."""
-    for tool in ("cc", *(["make", "pkg-config"] if way == 2 else ["cmake"] if way == 3 else [])):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not on the path")
+    need("cc", *(["make", "pkg-config"] if way == 2 else ["cmake"] if way == 3 else []))
     (program,) = blocks("c")
     (folder / "main.c").write_text(program)
     shutil.copytree(ROOT / "csrc", folder / "csrc", ignore=shutil.ignore_patterns("build"))

@@ -219,18 +219,8 @@ def questions(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def of_model(model: Any) -> dict[str, Any]:
     names = (
-        "kind",
-        "scheme",
-        "ties",
-        "n_bins",
-        "n_bins_asked",
-        "n_samples",
-        "n_positive",
-        "n_tied",
-        "seed",
-        "note",
-        "is_weighted",
-    )
+        "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_samples", "n_positive", "n_tied", "seed", "note", "is_weighted",
+    )  # fmt: skip
     told: dict[str, Any] = {name: getattr(model, name) for name in names}
     told["map"] = [model.map[0], hexed(model.map[1])]
     told["score_range"] = None if model.score_range is None else hexed(model.score_range)
@@ -273,7 +263,7 @@ def of_set(models: Any) -> dict[str, Any]:
 
 
 def of_stream(stream: Any) -> dict[str, Any]:
-    """What it holds, the model it makes, and what it holds after fifty samples more."""
+    """Its content, the model it makes, and its content after fifty samples more."""
 
     def held() -> dict[str, Any]:
         variances = stream.running_variances

@@ -41,18 +41,8 @@ def score_csv(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         assert flags.returncode == 0, flags.stderr
         parts = shlex.split(flags.stdout)
     command = [
-        compiler,
-        "-std=c11",
-        "-O2",
-        "-Wall",
-        "-Wextra",
-        "-pedantic",
-        "-Werror",
-        str(EXAMPLE),
-        *parts,
-        "-o",
-        str(program),
-    ]
+        compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", str(EXAMPLE), *parts, "-o", str(program),
+    ]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return program
@@ -132,9 +122,6 @@ def test_bad_scores_end_the_program(score_csv: Path, tmp_path: Path) -> None:
         assert "scores.csv, line 3:" in result.stderr
 
 
-# ------------------------------------------------------------------------------------------------- real data
-
-
 @pytest.fixture(scope="module")
 def credit() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Scores of a classifier of credit defaults, as in section 2.2 of Gupta & Ramdas 2021, in disjoint parts of the data.
@@ -153,10 +140,7 @@ def credit() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     raw = classifier.predict_proba(features)[:, 1]
     platt = LogisticRegression().fit(raw[10_000:15_000, None], labels[10_000:15_000])
     scores = platt.predict_proba(raw[:, None])[:, 1]
-    return {
-        "calibration": (scores[15_000:25_000], labels[15_000:25_000]),
-        "test": (scores[25_000:], labels[25_000:]),
-    }
+    return {"calibration": (scores[15_000:25_000], labels[15_000:25_000]), "test": (scores[25_000:], labels[25_000:])}
 
 
 @pytest.mark.filterwarnings(FEWER_BINS)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
 import oracle
@@ -45,8 +46,12 @@ def check_fit(case: Case, calibrator: fb.UniformMassBinning) -> None:
 @oracle.cases("umd_error")
 def test_too_few_samples(case: Case) -> None:
     n = case.inputs["n"]
-    with pytest.raises(fb.InputError, match=f"{n} samples are too few for n_bins={case.inputs['B']}"):
-        fb.UniformMassBinning(case.inputs["B"]).fit(np.linspace(0.0, 1.0, n), np.arange(n) % 2)
+    refuses(
+        f"InputError: {n} samples are too few for n_bins={case.inputs['B']}",
+        fb.UniformMassBinning(case.inputs["B"]).fit,
+        np.linspace(0.0, 1.0, n),
+        np.arange(n) % 2,
+    )
 
 
 @oracle.cases("umd_tieaware")

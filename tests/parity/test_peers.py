@@ -42,9 +42,6 @@ def samples(n: int, seed: int, *, levels: int | None = None) -> tuple[np.ndarray
     return scores, (rng.random(n) < scores**1.4).astype(int), rng
 
 
-# ------------------------------------------------------------------------------------------------- scikit-learn
-
-
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
 @pytest.mark.parametrize("levels", [None, 50])
 @pytest.mark.parametrize("n", [1, 2, 30, 5000])
@@ -93,9 +90,6 @@ def test_plain_platt_is_logistic_regression(feature: str) -> None:
     assert np.allclose(ours.predict(scores), theirs.predict_proba(column[:, None])[:, 1], rtol=0, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------------------------- betacal
-
-
 @pytest.mark.parametrize("parameters", ["abm", "am", "ab"])
 def test_beta_is_that_of_betacal(parameters: str) -> None:
     betacal = peer("betacal")
@@ -113,9 +107,6 @@ def test_beta_is_that_of_betacal(parameters: str) -> None:
         return -float(np.mean(np.where(labels == 1, np.log(probabilities), np.log1p(-probabilities))))
 
     assert log_loss(ours.predict(scores)) <= log_loss(theirs.predict(scores)) + 1e-13
-
-
-# ------------------------------------------------------------------------------------------------- venn-abers
 
 
 @pytest.mark.parametrize("levels", [None, 40])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 import struct
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from vectors.texts import read
 
 import fastbin as fb
 from reference.keys import digest
@@ -19,30 +18,14 @@ from reference.model_set import ModelSet
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
 
-def parsed() -> dict[str, dict[str, list[list[str]]]]:
-    """For each set the words of its lines, by their first."""
-    found: dict[str, dict[str, list[list[str]]]] = {}
-    first, *lines = (VECTORS / "sets.txt").read_text(encoding="ascii").splitlines()
-    assert first == "fastbin-set-vectors 1"
-    for keyword, *words in map(str.split, filter(None, lines)):
-        if keyword == "set":
-            current = found.setdefault(words[0], {})
-        else:
-            current.setdefault(keyword, []).append(words)
-    return found
-
-
-SETS = parsed()
+SETS = read(VECTORS / "sets.txt", "fastbin-set-vectors 1", "set")
+assert not SETS.pop("")
 DATA = {name: bytes.fromhex("".join(words[0] for words in lines["bytes"])) for name, lines in SETS.items()}
 by_name = pytest.mark.parametrize("name", list(SETS))
 
 
 def value_bits(values: Any) -> list[int]:
     return np.asarray(values, np.float64).view(np.uint64).tolist()
-
-
-def test_the_file_is_what_the_reference_writes() -> None:
-    subprocess.run([sys.executable, VECTORS / "make_set_vectors.py", "--check"], check=True)
 
 
 @by_name
@@ -114,9 +97,6 @@ def test_refusals(name: str) -> None:
     for number, score, _ in SETS[name]["refuse"]:
         with pytest.raises((fb.InputError, fb.FastbinError)):
             models._predict(np.array([int(number)], np.int32), [float.fromhex(score)], None, 0, None, "error")
-
-
-# ------------------------------------------------------------------------------------------------- changed bytes
 
 
 def sealed(data: bytearray) -> bytes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from vectors.texts import doubles, read
+from wordings import refuses
 
 import fastbin as fb
 import reference
@@ -22,130 +22,79 @@ from fitting import FEWER_BINS, bare
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
 
-@dataclass
-class Query:
+class Query(NamedTuple):
     score: float
     key: int
     bin: int
     value: float
     needs_key: bool
 
+    @classmethod
+    def of(cls, words: list[str]) -> Query:
+        score, key, bin_number, value, needs_key = words
+        # The reserved key is read as the greatest key; from Python it is refused, so the greatest key is asked for.
+        of_key = min(int(key, 16), 2**64 - 2)
+        return cls(float.fromhex(score), of_key, int(bin_number), float.fromhex(value), needs_key == "1")
 
-@dataclass
+
 class Vector:
     """One model of the file with what belongs to it."""
 
-    name: str
-    parts: dict[str, Any] = field(default_factory=dict)
-    edges: list[tuple[float, int]] = field(default_factory=list)
-    bins: list[list[str]] = field(default_factory=list)
-    tie_counts: list[list[int]] = field(default_factory=list)
-    fit: list[str] | None = None
-    samples: list[list[str]] = field(default_factory=list)
-    queries: list[Query] = field(default_factory=list)
-    queries32: list[Query] = field(default_factory=list)
-    seeded: tuple[int, int] = (0, 0)
-    rows: list[tuple[float, int, float]] = field(default_factory=list)
-    refusals: list[tuple[float, int]] = field(default_factory=list)
+    def __init__(self, name: str, lines: dict[str, list[list[str]]]) -> None:
+        self.name = name
+        (low, high), (seed, *counts) = doubles(lines["range"][0]), lines["origin"][0]
+        names = ("n_bins_asked", "n_samples", "n_positive", "n_tied")
+        self.tie_counts = [list(map(int, words)) for words in lines.get("tie", [])]
+        self.parts: dict[str, Any] = {
+            "scheme": lines["scheme"][0][0], "ties": lines["ties"][0][0], "delta": float.fromhex(lines["delta"][0][0]),
+            "score_range": None if math.isinf(low) else (low, high), "seed": int(seed, 16),
+            **dict(zip(names, map(int, counts), strict=True)), "fingerprint": int(lines.get("fingerprint", [["0"]])[0][0], 16),
+            "edges_share": float.fromhex(lines.get("edges_share", [["0"]])[0][0]),
+        }  # fmt: skip
+        self.edges = [(float.fromhex(edge), int(key, 16)) for edge, key in lines.get("edge", [])]
+        self.bins = lines["bin"]
+        self.fit = lines["fit"][0] if "fit" in lines else None
+        self.samples = lines.get("sample", [])
+        self.queries, self.queries32 = (list(map(Query.of, lines[keyword])) for keyword in ("query", "query32"))
+        self.seeded = [int(word, 16) for word in lines["seeded"][0]]
+        self.rows = [(float.fromhex(score), int(b), float.fromhex(value)) for score, b, value in lines["row"]]
+        self.refusals = [float.fromhex(score) for score, _ in lines["refuse"]]
 
     @property
     def model(self) -> fb.BinnedModel:
-        weight_sums = [[float.fromhex(word) for word in line[3:]] for line in self.bins]
-        weights: dict[str, Any] = {}
-        if weight_sums[0]:
-            names = ("weight_sums", "weighted_label_sums", "weight_square_sums")
-            weights = dict(zip(names, zip(*weight_sums, strict=True), strict=True))
+        names = ("weight_sums", "weighted_label_sums", "weight_square_sums")
+        weights = zip(*(doubles(line[3:]) for line in self.bins), strict=True)
         return fb.BinnedModel.from_parts(
-            edges=[edge for edge, _ in self.edges],
-            edge_keys=np.array([key for _, key in self.edges], np.uint64),
-            values=[float.fromhex(line[0]) for line in self.bins],
-            counts=[int(line[1]) for line in self.bins],
-            label_sums=[int(line[2]) for line in self.bins],
-            tie_counts=self.tie_counts or None,
-            **weights,
-            **self.parts,
-        )
+            edges=[edge for edge, _ in self.edges], edge_keys=np.array([key for _, key in self.edges], np.uint64),
+            values=[float.fromhex(line[0]) for line in self.bins], counts=[int(line[1]) for line in self.bins],
+            label_sums=[int(line[2]) for line in self.bins], tie_counts=self.tie_counts or None,
+            **dict(zip(names, weights, strict=False)), **self.parts,
+        )  # fmt: skip
 
     @property
     def calibrator(self) -> fb.UniformMassBinning:
         assert self.fit is not None
         configuration = {name: self.parts[name] for name in ("scheme", "delta", "seed", "score_range")}
-        n_bins, split, share = int(self.fit[0]), float.fromhex(self.fit[1]), float.fromhex(self.fit[5])
-        return fb.UniformMassBinning(n_bins, split=split, ties=self.fit[4], edges_share=share, **configuration)
+        n_bins, split, _, _, ties, share = self.fit
+        own = {"split": float.fromhex(split), "ties": ties, "edges_share": float.fromhex(share)}
+        return fb.UniformMassBinning(int(n_bins), **own, **configuration)
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Of `fit`."""
         assert self.fit is not None
-        weighting, keyed = self.fit[2], self.fit[3] == "keyed"
-        arguments: dict[str, Any] = {
-            "scores": np.array([float.fromhex(line[0]) for line in self.samples]),
-            "labels": np.array([int(line[1]) for line in self.samples]),
-        }
-        if weighting == "integer":
-            arguments["sample_weight"] = np.array([int(line[2]) for line in self.samples])
-        if weighting == "float":
-            arguments["sample_weight"] = np.array([float.fromhex(line[2]) for line in self.samples])
-        if keyed:
-            arguments["keys"] = np.array([int(line[3], 16) for line in self.samples], np.uint64)
+        scores, labels, weights, keys = zip(*self.samples, strict=True)
+        arguments: dict[str, Any] = {"scores": np.array(doubles(scores)), "labels": np.array(list(map(int, labels)))}
+        if self.fit[2] != "none":
+            arguments["sample_weight"] = np.array(list(map(int if self.fit[2] == "integer" else float.fromhex, weights)))
+        if self.fit[3] == "keyed":
+            arguments["keys"] = np.array([int(key, 16) for key in keys], np.uint64)
         return arguments
 
 
-def _query(words: list[str]) -> Query:
-    score, key, bin_number, value, needs_key = words
-    # The reserved key is read as the greatest key; from Python it is refused, so the greatest key is asked for.
-    return Query(float.fromhex(score), min(int(key, 16), 2**64 - 2), int(bin_number), float.fromhex(value), needs_key == "1")
-
-
-def _origin(words: list[str]) -> dict[str, int]:
-    names = ("n_bins_asked", "n_samples", "n_positive", "n_tied")
-    return {"seed": int(words[0], 16), **{name: int(word) for name, word in zip(names, words[1:], strict=True)}}
-
-
-def _range(words: list[str]) -> dict[str, Any]:
-    low, high = (float.fromhex(word) for word in words)
-    return {"score_range": None if math.isinf(low) else (low, high)}
-
-
-READ: dict[str, Callable[[Vector, list[str]], object]] = {
-    "scheme": lambda vector, words: vector.parts.update(scheme=words[0]),
-    "ties": lambda vector, words: vector.parts.update(ties=words[0]),
-    "range": lambda vector, words: vector.parts.update(_range(words)),
-    "delta": lambda vector, words: vector.parts.update(delta=float.fromhex(words[0])),
-    "origin": lambda vector, words: vector.parts.update(_origin(words)),
-    "fingerprint": lambda vector, words: vector.parts.update(fingerprint=int(words[0], 16)),
-    "edge": lambda vector, words: vector.edges.append((float.fromhex(words[0]), int(words[1], 16))),
-    "edges_share": lambda vector, words: vector.parts.update(edges_share=float.fromhex(words[0])),
-    "tie": lambda vector, words: vector.tie_counts.append(list(map(int, words))),
-    "bin": lambda vector, words: vector.bins.append(words),
-    "fit": lambda vector, words: setattr(vector, "fit", words),
-    "sample": lambda vector, words: vector.samples.append(words),
-    "create": lambda vector, words: None,
-    "query": lambda vector, words: vector.queries.append(_query(words)),
-    "query32": lambda vector, words: vector.queries32.append(_query(words)),
-    "seeded": lambda vector, words: setattr(vector, "seeded", (int(words[0], 16), int(words[1], 16))),
-    "row": lambda vector, words: vector.rows.append((float.fromhex(words[0]), int(words[1]), float.fromhex(words[2]))),
-    "refuse": lambda vector, words: vector.refusals.append((float.fromhex(words[0]), int(words[1]))),
-}
-
-
-def read_vectors() -> tuple[list[Vector], list[list[str]]]:
-    """(models, key lines) of the file."""
-    lines = [line.split(" ") for line in (VECTORS / "vectors.txt").read_text(encoding="ascii").splitlines() if line]
-    assert lines.pop(0) == ["fastbin-vectors", "1"]
-    models: list[Vector] = []
-    keys: list[list[str]] = []
-    for keyword, *words in lines:
-        if keyword.endswith(("_key", "_digest", "draw_labels")):
-            keys.append([keyword, *words])
-        elif keyword == "model":
-            models.append(Vector(words[0]))
-        else:
-            READ[keyword](models[-1], words)
-    return models, keys
-
-
-MODELS, KEYS = read_vectors()
+FILE = read(VECTORS / "vectors.txt", "fastbin-vectors 1", "model")
+KEYS = FILE.pop("")
+MODELS = [Vector(name, lines) for name, lines in FILE.items()]
 every_model = pytest.mark.parametrize("vector", MODELS, ids=lambda vector: vector.name)
 
 
@@ -153,10 +102,9 @@ def bits(values: Any) -> list[int]:
     return [int(word) for word in np.ascontiguousarray(values, np.float64).view(np.uint64)]
 
 
-def test_the_file_is_what_the_reference_says() -> None:
-    made = subprocess.run(
-        [sys.executable, str(VECTORS / "make_vectors.py"), "--check"], capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize("program", ["make_vectors", "make_set_vectors", "make_stream_vectors"])
+def test_the_files_are_what_the_reference_says(program: str) -> None:
+    made = subprocess.run([sys.executable, VECTORS / f"{program}.py", "--check"], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
 
 
@@ -175,24 +123,19 @@ def test_the_file_covers_the_schemes_and_tie_rules() -> None:
 
 
 def test_keys() -> None:
-    for keyword, *words in KEYS:
-        if keyword.endswith("_digest") or keyword == "draw_labels":
-            continue
-        if keyword == "row_key":
-            seed, row, expected = (int(word, 16) for word in words)
-            if row < 2**17:  # Python makes them for whole columns
-                assert int(native.row_keys(seed, row + 1)[row]) == expected
-            continue
-        seed, score, j, expected = int(words[0], 16), float.fromhex(words[1]), int(words[2], 16), int(words[3], 16)
-        keys_of = native.group_keys if keyword == "group_key" else native.split_keys
-        assert int(keys_of(seed, np.array([score]), np.array([j]))[0]) == expected
+    for seed, row, expected in ([int(word, 16) for word in words] for words in KEYS["row_key"]):
+        if row < 2**17:  # Python makes them for whole columns
+            assert int(native.row_keys(seed, row + 1)[row]) == expected
+    for keyword, keys_of in (("group_key", native.group_keys), ("split_key", native.split_keys)):
+        for seed, score, j, expected in KEYS[keyword]:
+            made = keys_of(int(seed, 16), np.array([float.fromhex(score)]), np.array([int(j, 16)]))
+            assert int(made[0]) == int(expected, 16)
 
 
 def test_digests() -> None:
-    checked = 0
-    for keyword, *words in KEYS:
-        if not keyword.endswith("_digest"):
-            continue
+    digests = [(keyword, words) for keyword in ("group_digest", "rows_digest") for words in KEYS[keyword]]
+    assert len(digests) == 25
+    for keyword, words in digests:
         seed, expected, width = int(words[0], 16), int(words[1], 16), 5 if keyword == "group_digest" else 3
         columns = [words[2 + column :: width] for column in range(width)]
         scores = np.array([float.fromhex(word) for word in columns[0]])
@@ -208,14 +151,11 @@ def test_digests() -> None:
             assert native.rows_digest(seed, *backwards) == expected
             if (weights == 1.0).all():
                 assert native.rows_digest(seed, scores, labels) == expected
-        checked += 1
-    assert checked == 25
 
 
 def test_draws() -> None:
-    draws = [words for keyword, *words in KEYS if keyword == "draw_labels"]
-    assert len(draws) > 100
-    for digest, score, *numbers in draws:
+    assert len(KEYS["draw_labels"]) > 100
+    for digest, score, *numbers in KEYS["draw_labels"]:
         count, ones, chosen, f, y = map(int, numbers)
         drawn = draw_labels(int(digest, 16), [float.fromhex(score)], [count], [ones], [chosen])
         assert [column.tolist() for column in drawn] == [[f], [y]]
@@ -270,11 +210,9 @@ def test_rows_without_keys(vector: Vector) -> None:
 
 @every_model
 def test_refusals(vector: Vector) -> None:
-    for score, _ in vector.refusals:
-        with pytest.raises(fb.InputError, match=r"scores\[1\]"):
-            vector.model.predict(np.array([0.5, score]))
-        with pytest.raises(fb.InputError, match="score"):
-            vector.model.predict_one(score)
+    for score in vector.refusals:
+        refuses("InputError scores[1]", vector.model.predict, np.array([0.5, score]))
+        refuses("InputError score", vector.model.predict_one, score)
 
 
 @every_model

@@ -66,14 +66,9 @@ def test_batches_are_all_rows_at_once(scheme: str, ties: str, weighting: str, dr
     if draw.draw(st.integers(0, 9)) == 0:
         n_bins = "auto"
     configuration = {
-        "n_bins": n_bins,
-        "scheme": scheme,
-        "ties": ties,
-        "seed": draw.draw(strategies.seeds, "seed"),
-        "delta": draw.draw(st.sampled_from([0.0, 0.25])),
-        "score_range": data.score_range,
-        "monotone": draw.draw(st.booleans()),
-    }
+        "n_bins": n_bins, "scheme": scheme, "ties": ties, "seed": draw.draw(strategies.seeds, "seed"),
+        "delta": draw.draw(st.sampled_from([0.0, 0.25])), "score_range": data.score_range, "monotone": draw.draw(st.booleans()),
+    }  # fmt: skip
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(data.scores)), max_size=6), "cuts"))
     order = draw.draw(st.none() | st.randoms(use_true_random=False))
     factory = divided(data, cuts, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), order)

@@ -58,9 +58,7 @@ def test_double_dipped_scaling_binning(ties: str, weighting: str, keyed: bool, w
     if ties == "whole" and (weighting == "float" or uniform_mass.model_.n_tied):
         assert fitted.model_.values.tolist() == whole_means(data, n_bins, seed, scaled)
         return
-    repeats = data.weights or [1] * len(data.scores)
-    scores = [score for score, repeat in zip(data.scores, repeats, strict=True) for _ in range(int(repeat))]
-    labels = [label for label, repeat in zip(data.labels, repeats, strict=True) for _ in range(int(repeat))]
+    scores, labels = data.repeated()
     edges, counts, means = reference.scaling_binning(scores, n_bins, scaled, seed, data.keys, labels)
     pairs = list(zip(fitted.model_.edges, fitted.model_.edge_keys, strict=True))
     assert pairs == [(edge, 0 if ties == "whole" else key) for edge, key in edges]
@@ -118,7 +116,7 @@ def test_scaling_binning_in_parts(ties: str, weighting: str, keyed: bool, draw: 
     scaling = fb.ScalingBinning(n_bins, scheme="split", scaler=scaler, split=(5, 2, 3), ties=ties, seed=seed)
     fitted = fit(scaling, data)
     samples = in_fit_order(data.scores, data.labels, seed, data.weights, data.keys)
-    n_edges = math.floor(Fraction(2, 5) * len(samples))  # the map came fitted, so there is no first part
+    n_edges = math.floor(Fraction(2, 5) * len(samples))  # the map came fitted, so the first part is empty
     if n_edges < n_bins:
         assert fitted is None
         return

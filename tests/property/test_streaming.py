@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vectors.texts import doubles, read
 
 import fastbin as fb
 import strategies
@@ -160,22 +160,20 @@ def test_the_running_variance_is_that_of_the_paper(labels: list[int]) -> None:
 # ------------------------------------------------------------------------------------------------- the shared streams
 
 
-@dataclass
 class SharedStream:
     """One stream of the file that C counts, too."""
 
-    name: str
-    range: tuple[float, float] = (0.0, 1.0)
-    seed: int = 0
-    edges: list[Edge] = field(default_factory=list)
-    tally: tuple[int, int, int] | None = None
-    bins: list[tuple[int, int]] = field(default_factory=list)
-    samples: list[list[str]] = field(default_factory=list)
-    totals: tuple[int, int, int] = (0, 0, 0)
-    states: list[list[str]] = field(default_factory=list)
+    def __init__(self, name: str, lines: dict[str, list[list[str]]]) -> None:
+        self.name, self.samples, self.states = name, lines["sample"], lines["state"]
+        self.range, self.seed = doubles(lines["range"][0]), int(lines["seed"][0][0], 16)
+        self.edges: list[Edge] = [(float.fromhex(edge), int(key, 16)) for edge, key in lines.get("edge", [])]
+        how, *tally = lines["begin"][0]
+        self.tally = list(map(int, tally)) if how == "tally" else None
+        self.bins = [(int(count), int(total)) for count, total in lines.get("bin", [])]
+        self.totals = tuple(map(int, lines["totals"][0]))
 
     def begun(self) -> StreamingBinning:
-        limits = None if math.isinf(self.range[0]) else self.range
+        limits = None if math.isinf(self.range[0]) else tuple(self.range)
         if self.tally is None:
             return over(self.edges, limits, self.seed)
         model = fb.BinnedModel.from_parts(
@@ -187,32 +185,11 @@ class SharedStream:
         return StreamingBinning(model, continue_fit=True)
 
 
-def shared_streams() -> list[SharedStream]:
-    found: list[SharedStream] = []
-    for line in STREAMS.read_text(encoding="ascii").splitlines()[1:]:
-        keyword, *words = line.split(" ")
-        if keyword == "stream":
-            found.append(SharedStream(words[0]))
-        elif keyword == "range":
-            found[-1].range = (float.fromhex(words[0]), float.fromhex(words[1]))
-        elif keyword == "seed":
-            found[-1].seed = int(words[0], 16)
-        elif keyword == "edge":
-            found[-1].edges.append((float.fromhex(words[0]), int(words[1], 16)))
-        elif keyword == "begin" and words[0] == "tally":
-            found[-1].tally = (int(words[1]), int(words[2]), int(words[3]))
-        elif keyword == "bin":
-            found[-1].bins.append((int(words[0]), int(words[1])))
-        elif keyword == "sample":
-            found[-1].samples.append(words)
-        elif keyword == "totals":
-            found[-1].totals = (int(words[0]), int(words[1]), int(words[2]))
-        elif keyword == "state":
-            found[-1].states.append(words)
-    return found
+SHARED = read(STREAMS, "fastbin-stream-vectors 1", "stream")
+assert not SHARED.pop("")
 
 
-@pytest.mark.parametrize("shared", shared_streams(), ids=lambda shared: shared.name)
+@pytest.mark.parametrize("shared", [SharedStream(*item) for item in SHARED.items()], ids=lambda shared: shared.name)
 @pytest.mark.parametrize("how", ["at once", "one by one", "random"])
 def test_the_streams_that_c_counts(shared: SharedStream, how: str) -> None:
     stream = shared.begun()
@@ -238,18 +215,6 @@ def test_the_streams_that_c_counts(shared: SharedStream, how: str) -> None:
     else:
         expected = [float.fromhex(words[2]) for words in shared.states]
         assert stream.running_variances.tolist() == expected
-
-
-def test_the_file_of_streams_is_what_its_program_writes() -> None:
-    import importlib.util
-
-    path = STREAMS.with_name("make_stream_vectors.py")
-    spec = importlib.util.spec_from_file_location("make_stream_vectors", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert module.stream_vectors() == STREAMS.read_text(encoding="ascii")
 
 
 def test_edges_given_as_numbers_send_ties_up() -> None:

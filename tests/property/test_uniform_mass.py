@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from itertools import product
 from random import Random
 from typing import Any
@@ -17,7 +16,8 @@ from hypothesis import strategies as st
 import fastbin as fb
 import reference
 import strategies
-from fitting import promise_suffers
+from fastbin._fit.rows import BLOCK, SORT_UP_TO
+from fitting import assert_same_bits, assert_same_model, promise_suffers
 from strategies import LAYOUTS, MARGIN_SHAPES, SCORE_SHAPES, CalibrationData
 
 SCHEME_AND_TIES = [(scheme, ties) for scheme, rules in reference.TIES_OF_SCHEME.items() for ties in rules]
@@ -38,27 +38,9 @@ def most_bins(scheme: str, n_samples: int, split: float = 0.5) -> int:
     return {"umb": n_samples, "ums": math.floor(split * n_samples)}.get(scheme, (n_samples + 1) // 2)
 
 
-def assert_same_bits(actual: Any, expected: Sequence[float] | None, what: str) -> None:
-    """Doubles that differ in the sign of a zero, or in the last bit, differ."""
-    if expected is None:
-        assert actual is None, what
-        return
-    assert actual.dtype == np.float64
-    assert actual.tolist() == list(expected), what
-    assert np.array_equal(actual.view(np.uint64), np.array(expected, np.float64).view(np.uint64)), what
-
-
-def assert_same_model(model: fb.BinnedModel, expected: reference.StepModel) -> None:
-    assert_same_bits(model.edges, expected.edges, "edges")
-    assert model.edge_keys.tolist() == expected.edge_keys
-    assert_same_bits(model.values, expected.values, "values")
-    assert model.counts.tolist() == expected.counts
-    assert model.label_sums.tolist() == expected.label_sums
-    for name in ("weight_sums", "weighted_label_sums", "weight_square_sums"):
-        assert_same_bits(getattr(model, name), getattr(expected, name), name)
+def assert_same(model: fb.BinnedModel, expected: reference.StepModel) -> None:
+    assert_same_model(model, expected, "ties", "delta", "fingerprint", "edges_share")
     assert (None if model.tie_counts is None else list(map(tuple, model.tie_counts.tolist()))) == expected.tie_counts
-    for name in ("n_samples", "n_positive", "ties", "n_tied", "n_bins", "n_bins_asked", "delta", "fingerprint", "edges_share"):
-        assert getattr(model, name) == getattr(expected, name), name
 
 
 def assert_same_predictions(model: fb.BinnedModel, expected: reference.StepModel, data: CalibrationData, seed: int) -> None:
@@ -105,6 +87,14 @@ def fit_both(
     return fitted, expected
 
 
+def check_both(data: CalibrationData, layout: str, **configuration: Any) -> None:
+    fitted, expected = fit_both(data, layout, **configuration)
+    assert (fitted is None) == (expected is None)
+    if fitted is not None and expected is not None:
+        assert_same(fitted, expected)
+        assert_same_predictions(fitted, expected, data, configuration["seed"])
+
+
 @pytest.mark.parametrize(("scheme", "ties", "weighting", "keyed"), COMBINATIONS)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(draw=st.data())
@@ -119,11 +109,7 @@ def test_fit_and_predict_are_the_reference(scheme: str, ties: str, weighting: st
         "delta": draw.draw(st.sampled_from([0.0, 0.0, 1e-3, 0.5]), "delta"),
         "split": split,
     }
-    fitted, expected = fit_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
-    assert (fitted is None) == (expected is None)
-    if fitted is not None and expected is not None:
-        assert_same_model(fitted, expected)
-        assert_same_predictions(fitted, expected, data, configuration["seed"])
+    check_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
 
 
 @pytest.mark.parametrize(("scheme", "weighting"), SHARED)
@@ -140,11 +126,7 @@ def test_edges_of_a_share_are_the_reference(scheme: str, weighting: str, draw: s
         "seed": draw.draw(strategies.seeds, "seed"),
         "edges_share": share,
     }
-    fitted, expected = fit_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
-    assert (fitted is None) == (expected is None)
-    if fitted is not None and expected is not None:
-        assert_same_model(fitted, expected)
-        assert_same_predictions(fitted, expected, data, configuration["seed"])
+    check_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
 
 
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
@@ -162,7 +144,7 @@ def test_float32_scores_are_their_doubles(scheme: str, ties: str, draw: st.DataO
             reference.uniform_mass(data.scores, data.labels, n_bins, scheme, ties, seed=1)
         return
     expected = reference.uniform_mass(data.scores, data.labels, n_bins, scheme, ties, seed=1)
-    assert_same_model(model, expected)
+    assert_same(model, expected)
     assert_same_bits(model.predict(column, seed=3), expected.predict(data.scores, seed=3), "values")
 
 
@@ -184,7 +166,7 @@ def test_row_order_does_not_change_a_byte(scheme: str, ties: str, weighting: str
         assert again.to_bytes() == expected.to_bytes()
 
 
-LARGE = 30_000
+LARGE = SORT_UP_TO + 232
 
 
 @pytest.mark.parametrize("shape", sorted({**SCORE_SHAPES, **MARGIN_SHAPES}))
@@ -197,7 +179,7 @@ def test_many_samples_are_the_reference(shape: str) -> None:
     fitted, expected = fit_both(data, layout, n_bins=n_bins, scheme=scheme, ties=ties, seed=at)
     assert fitted is not None
     assert expected is not None
-    assert_same_model(fitted, expected)
+    assert_same(fitted, expected)
     assert_same_predictions(fitted, expected, data, seed=at)
     calibrator = fb.UniformMassBinning(n_bins, scheme=scheme, ties=ties, seed=at, score_range=data.score_range)
     for n_threads in (2, 3):
@@ -205,12 +187,13 @@ def test_many_samples_are_the_reference(shape: str) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
-def test_a_hundred_thousand_tied_samples_are_the_reference(scheme: str, ties: str) -> None:
-    data = strategies.make("tree", "follow the rank", 100_000, 1)
+def test_many_tied_samples_are_the_reference(scheme: str, ties: str) -> None:
+    """More than one block of rows holds."""
+    data = strategies.make("tree", "follow the rank", BLOCK + 4000, 1)
     fitted, expected = fit_both(data, n_bins=25, scheme=scheme, ties=ties, seed=5)
     assert fitted is not None
     assert expected is not None
-    assert_same_model(fitted, expected)
+    assert_same(fitted, expected)
     order = np.random.default_rng(1).permutation(len(data.scores))
     arrays = {name: column[order] for name, column in data.arrays().items()}
     again = fit_or_refuse(fb.UniformMassBinning(25, scheme=scheme, ties=ties, seed=5), **arrays, n_threads=2)
@@ -226,13 +209,6 @@ def test_the_fit_writes_none_of_its_inputs() -> None:
         before = {name: column.tobytes() for name, column in arrays.items()}
         assert fit_or_refuse(fb.UniformMassBinning(4, scheme=scheme, ties=ties), **arrays) is not None
         assert {name: column.tobytes() for name, column in arrays.items()} == before
-
-
-def test_keys_for_repeated_rows_are_refused() -> None:
-    """A frequency repeats the row and with it the key: no order is left among the copies."""
-    data = strategies.make("tree", "coin", 40, 1, "integer", keyed=True)
-    with pytest.raises(fb.InputError, match="keys gives one key per row, but sample_weight repeats rows"):
-        fb.UniformMassBinning(4, ties="random").fit(**data.arrays())
 
 
 def test_what_the_words_about_ties_say() -> None:

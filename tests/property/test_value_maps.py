@@ -43,7 +43,7 @@ def cells(draw: st.DrawFn, max_size: int = 40, weighting: str = "integer") -> Gi
     bin_counts = [sum(counts[a:b]) for a, b in spans]
     bin_sums = [sum(ones[a:b]) for a, b in spans]
     if weighting == "integer":
-        for i in range(1, len(spans)):  # the cut sample is no evidence
+        for i in range(1, len(spans)):  # the cut sample does not count as evidence
             label = int(bin_sums[i] > 0 and (rng.random() < 0.5 or bin_sums[i] == bin_counts[i]))
             bin_counts[i], bin_sums[i] = max(bin_counts[i] - 1, 0), max(bin_sums[i] - label, 0)
     dtype = np.int64 if weighting == "integer" else np.float64
@@ -91,7 +91,7 @@ def test_every_map_is_defined_for_any_cells(values: str, weighting: str, draw: s
 @settings(max_examples=40, deadline=None)
 @given(draw=st.data())
 def test_pooling_is_the_weighted_projection(draw: st.DataObject) -> None:
-    """What monotone=True adds is the nearest non-decreasing steps, and nothing where they do not fall."""
+    """monotone=True serves the nearest non-decreasing steps, and changes none that do not fall."""
     given_cells = draw.draw(cells(max_size=20), "cells")
     loose, tight = (value_steps(**given_cells, values="quadratic", monotone=monotone) for monotone in (False, True))
     expected = reference.pooled_steps(loose.tolist(), given_cells["counts"].tolist())

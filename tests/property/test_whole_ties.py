@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
-from fitting import promise_suffers
+from fitting import assert_same_bits, promise_suffers
 from reference import StepModel, uniform_mass
 from reference.hull import epsilon
 from reference.keys import KEY_ABOVE, KEY_BELOW, draw_labels, fingerprint
@@ -51,16 +50,6 @@ def slow(data: CalibrationData, n_bins: int, scheme: str, seed: int) -> WholeTie
         return None
 
 
-def repeated(data: CalibrationData) -> list[tuple[float, int]]:
-    weights = data.weights if data.weights is not None else [1] * len(data.scores)
-    return [(s, y) for s, y, w in zip(data.scores, data.labels, weights, strict=True) for _ in range(int(w))]
-
-
-def assert_same_bits(actual: Any, expected: Sequence[float]) -> None:
-    assert actual.dtype == np.float64
-    assert np.array_equal(actual.view(np.uint64), np.array(expected, np.float64).view(np.uint64))
-
-
 def assert_same(model: fb.BinnedModel, expected: WholeTies, data: CalibrationData) -> None:
     assert_same_bits(model.edges, expected.edges)
     assert set(model.edge_keys.tolist()) <= {KEY_BELOW if expected.scheme == "umb" else KEY_ABOVE}
@@ -74,7 +63,7 @@ def assert_same(model: fb.BinnedModel, expected: WholeTies, data: CalibrationDat
         assert list(map(tuple, model.tie_counts.tolist())) == expected.tie_counts
     else:
         assert model.tie_counts is None
-    assert model.fingerprint == fingerprint(expected.edges, repeated(data))
+    assert model.fingerprint == fingerprint(expected.edges, list(zip(*data.repeated(), strict=True)))
 
 
 @pytest.mark.parametrize("weighting", ["none", "integer"])
@@ -155,9 +144,6 @@ def test_row_order_and_batches_do_not_change_a_byte(calibrator: Any, draw: st.Da
     assert calibrator.model_.to_bytes() == model.to_bytes()
 
 
-# ------------------------------------------------------------------------------------------------- certificates
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 @settings(max_examples=25, deadline=None)
 @given(draw=st.data())
@@ -208,7 +194,7 @@ def test_the_certificate_of_fine_values_is_the_reference(draw: st.DataObject) ->
         model = model._replace(values=np.array([rng.random() for _ in model.values]))
     served = np.split(model.values, model.first_step[1:])
     for kind in ("conditional", "marginal"):
-        # Where no sample shares a score and there are no steps, none were meant, and the rates get the whole level.
+        # A model without tied samples and without steps was meant to have none, and the rates get the whole level.
         share = SHARE if model.has_steps or fit.n_tied > 0 or model.ties == "whole" else 0.0
         bounds = edge_bound(fit, [part.tolist() for part in served], ranks, 0.1, kind, share=share)
         found = model.certificate(0.1, kind)

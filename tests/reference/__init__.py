@@ -19,20 +19,7 @@ from reference.step_model import StepModel
 from reference.uniform_mass import EARLIER_TIES, SCHEMES, TIES_OF_SCHEME, uniform_mass
 
 __all__ = [
-    "EARLIER_TIES",
-    "SCHEMES",
-    "TIES_OF_SCHEME",
-    "StepModel",
-    "explicit_edges",
-    "fixed_width",
-    "group_digest",
-    "group_key",
-    "key_from_float",
-    "row_key",
-    "rows_digest",
-    "scaling_binning",
-    "scaling_binning_split",
-    "split_key",
-    "uniform_mass",
+    "EARLIER_TIES", "SCHEMES", "TIES_OF_SCHEME", "StepModel", "explicit_edges", "fixed_width", "group_digest", "group_key",
+    "key_from_float", "row_key", "rows_digest", "scaling_binning", "scaling_binning_split", "split_key", "uniform_mass",
     "value_randomiser",
-]
+]  # fmt: skip

@@ -9,23 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = [
-    "ReliabilityBin",
-    "RiskDecomposition",
-    "ValueRow",
-    "auc_of_validity",
-    "check_of_grades",
-    "conditionally_valid",
-    "ece",
-    "errors_by_chance",
-    "law_of_sum",
-    "reliability_diagram",
-    "risk_decomposition",
-    "sharpness",
-    "validity",
-    "value_table",
-]
-
 
 @dataclass
 class ValueRow:
@@ -166,7 +149,7 @@ def errors_by_chance(bins: Sequence[Sequence[Fraction]]) -> list[tuple[Fraction,
 
 
 def check_of_grades(p: Sequence[float], y: Sequence[int], by: Sequence[str], side: str) -> dict[str, tuple[Fraction, Fraction]]:
-    """Of each grade, and of "all": the exact p-value of "labels have these frequencies", and the one adjusted by Holm."""
+    """For each grade, and "all": the exact p-value of "labels have these frequencies", and the one adjusted by Holm."""
 
     def p_value(rows: list[int]) -> Fraction:
         law, ones = law_of_sum([Fraction(p[i]) for i in rows]), sum(y[i] for i in rows)

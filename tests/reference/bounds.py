@@ -10,22 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-__all__ = [
-    "bernstein_corollary_3",
-    "binomial_cdf",
-    "certificate_radii",
-    "clopper_pearson",
-    "coverage_of_radius",
-    "ece_bound",
-    "empirical_bernstein_radius",
-    "exact_radius",
-    "hoeffding_radius",
-    "kl_interval",
-    "mass_upper_bound",
-    "mixture_interval",
-    "sidak",
-]
-
 HALVINGS = 48  # to 2**-48 = 3.6e-15
 
 
@@ -48,9 +32,6 @@ def binomial_cdf(x: int, n: int, p: Fraction) -> Fraction:
 def sidak(alpha: float, n_bins: int) -> float:
     """1 - (1 - alpha)^(1 / B): the level per bin at which B independent intervals cover together with probability 1 - alpha."""
     return -math.expm1(math.log1p(-alpha) / n_bins)
-
-
-# ------------------------------------------------------------------------------------------------- one bin
 
 
 def clopper_pearson(x: int, n: int, alpha: float) -> tuple[float, float]:
@@ -115,9 +96,6 @@ def bernstein_corollary_3(ones: Sequence[int], counts: Sequence[int], alpha: flo
     """
     level = alpha / len(counts)
     return max(empirical_bernstein_radius(x, n, level) for x, n in zip(ones, counts, strict=True))
-
-
-# ------------------------------------------------------------------------------------------------- radii
 
 
 def coverage_of_radius(n: int, epsilon: Fraction) -> Fraction:

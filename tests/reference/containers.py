@@ -13,8 +13,6 @@ from fractions import Fraction
 from reference.keys import digest
 from reference.step_model import StepModel
 
-__all__ = ["MODEL_SECTIONS", "STEP_MODEL", "model_bytes", "read_model", "sealed", "sections_of"]
-
 HEADER, SECTION_HEADER, CHECKSUM = 24, 16, 8
 
 # Tags in their order, each with its flags.

@@ -6,24 +6,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-__all__ = [
-    "best_n_bins",
-    "expected_ece",
-    "expected_ece_from_proof",
-    "recalibration_risk_bound",
-    "running_variance",
-    "smallest_bin_bound",
-    "stitched_radius",
-    "theorem_6_radius",
-    "umd_conditional",
-    "umd_conditional_from_proof",
-    "umd_marginal",
-    "ze_conditional",
-    "zeta",
-]
-
-# ------------------------------------------------------------------ Gupta & Ramdas 2021
-
 
 def umd_conditional(n: int, n_bins: int, alpha: float, delta: float = 0.0) -> float:
     """Theorem 3, equation (8), and with delta the second radius of Theorem 4, equation (11)."""
@@ -51,11 +33,8 @@ def expected_ece(n: int, n_bins: int, delta: float = 0.0) -> float:
 
 
 def expected_ece_from_proof(n: int, n_bins: int, delta: float = 0.0) -> float:
-    """What the proof of Theorem 4(b) gives, up to a factor sqrt 2 below the statement."""
+    """The proof of Theorem 4(b) gives this, up to a factor sqrt 2 below the statement."""
     return math.sqrt(1.0 / (4.0 * (n // n_bins - 1)) + delta**2)
-
-
-# ------------------------------------------------------------------ Gupta, Podkopaev & Ramdas 2020
 
 
 def running_variance(labels: Sequence[int]) -> Fraction:
@@ -97,9 +76,6 @@ def smallest_bin_bound(n2: int, n_bins: int, alpha: float) -> float:
     """Theorem 5: with probability 1 - alpha every bin of a split sample holds this many of the n2 samples, or says nothing
     where this is negative."""
     return n2 / (2.0 * n_bins) - math.sqrt(n2 * math.log(2.0 * n_bins / alpha) / 2.0)
-
-
-# ------------------------------------------------------------------ Sun, Song & Hero 2023
 
 
 def recalibration_risk_bound(n: int, n_bins: int, delta: float, smoothness: float | None = None) -> tuple[float, float]:

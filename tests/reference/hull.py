@@ -1,4 +1,4 @@
-"""What whole ties promise: the twin of the certificates of a fit by ``ties="whole"``.
+"""The promise of whole ties: the twin of the certificates of a fit by ``ties="whole"``.
 
 A bin that ends at a group of equal scores holds T samples, under the condition that at least r of them stand at the edge. Its
 label sum is then not binomial, but lies, in order of probability, between that of T draws from the bin and r chosen samples
@@ -14,8 +14,6 @@ from functools import cache
 from reference.bounds import clopper_pearson, exact_radius, sidak
 from reference.whole_ties import WholeBin, WholeTies
 
-__all__ = ["bin_interval", "epsilon", "intervals", "one_sided_radius", "radii"]
-
 
 def bin_interval(b: WholeBin, level: float) -> tuple[float, float]:
     """Misses the rate of the bin with probability `level` at most, whatever the law of the scores is."""
@@ -24,8 +22,8 @@ def bin_interval(b: WholeBin, level: float) -> tuple[float, float]:
 
 
 def intervals(fit: WholeTies, level: float) -> list[tuple[float, float]]:
-    """Of all bins. If no boundary is tied, those of Gupta & Ramdas 2021: never decided bin by bin, since a single sample at
-    an edge does not say that its score is no atom."""
+    """For each bin. If no boundary is tied, those of Gupta & Ramdas 2021: never decided bin by bin, since a single sample at
+    an edge does not exclude an atom at its score."""
     if fit.n_tied > 0:
         return [bin_interval(b, level) for b in fit.bins]
     if fit.scheme == "umd":

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-__all__ = ["isotonic", "isotonic_blocks", "isotonic_predict", "ivap", "ivap_merged", "monotone_values", "venn"]
-
 Knot = tuple[float, Fraction, Fraction]  # score, mean label, weight
 
 
@@ -53,7 +51,7 @@ def isotonic(
 def isotonic_predict(knots: Sequence[float], values: Sequence[Fraction], score: float) -> Fraction:
     """The fit as a right-continuous step function: the value at the largest knot at or below the score, the first value below.
 
-    Interpolation between knots would make the output continuous, and a continuous output is no binning.
+    Interpolation between knots would make the output continuous, and a binning has finitely many values.
     """
     below = [value for knot, value in zip(knots, values, strict=True) if knot <= score]
     return below[-1] if below else values[0]

@@ -11,8 +11,6 @@ from fractions import Fraction
 
 from reference.bounds import HALVINGS, clopper_pearson, coverage_of_radius, sidak
 
-__all__ = ["common_radius", "equal_intervals", "shares"]
-
 
 def common_radius(counts: Sequence[int], alpha: float, shifts: Sequence[float] | None = None) -> float:
     """The least epsilon at which the chances of all cells to be within it multiply to 1 - alpha, at the worst frequencies."""
@@ -33,7 +31,7 @@ def common_radius(counts: Sequence[int], alpha: float, shifts: Sequence[float] |
 
 
 def shares(counts: Sequence[int], bins: Sequence[int], alpha: float) -> list[float]:
-    """What each model gets of alpha, so that normal radii of bins of these counts, at frequencies of one half, are equal.
+    """The share of alpha that each model gets, so that normal radii of bins of these counts, at rates of one half, are equal.
 
     None gets less than a thousandth of an equal part.
     """

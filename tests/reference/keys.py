@@ -16,25 +16,6 @@ import math
 import struct
 from collections.abc import Iterable
 
-__all__ = [
-    "KEY_ABOVE",
-    "KEY_BELOW",
-    "MAX_KEY",
-    "bits",
-    "cap",
-    "digest",
-    "draw_labels",
-    "fingerprint",
-    "fmix",
-    "group_digest",
-    "group_key",
-    "key_from_float",
-    "row_key",
-    "rows_digest",
-    "split_key",
-    "value_randomiser",
-]
-
 MODULUS = 2**64
 MAX_KEY = MODULUS - 2
 KEY_ABOVE = 0  # as the key of an edge: every tied score lies above it
@@ -81,7 +62,7 @@ def row_key(seed: int, row: int) -> int:
 
 
 def digest(words: Iterable[int]) -> int:
-    """What a chain of mixes leaves of these 64-bit words: the checksum of the file format."""
+    """The end of a chain of mixes of these 64-bit words: the checksum of the file format."""
     state = 0
     for word in words:
         state = fmix(state ^ word)
@@ -89,7 +70,7 @@ def digest(words: Iterable[int]) -> int:
 
 
 def group_digest(seed: int, groups: Iterable[tuple[float, int, int, int, int]]) -> int:
-    """What seeds the keys of a fit whose boundaries are ranks of all samples.
+    """The seed of the keys of a fit whose boundaries are ranks of all samples.
 
     `groups` are the groups of equal scores that hold a boundary, once each and in ascending order: the score, how many samples
     lie below it and how many of these have label 1, how many samples have this score and how many of these have label 1.
@@ -99,7 +80,7 @@ def group_digest(seed: int, groups: Iterable[tuple[float, int, int, int, int]]) 
 
 
 def rows_digest(seed: int, rows: Iterable[tuple[float, int, float]]) -> int:
-    """What seeds split keys, and the keys of a fit that splits its samples: rows are (score, label, weight), in any order.
+    """The seed of split keys, and of the keys of a fit that splits its samples: rows are (score, label, weight), in any order.
 
     A row without a weight has the weight 1.0; one that is repeated comes again.
     """

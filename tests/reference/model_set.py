@@ -13,8 +13,6 @@ from itertools import pairwise
 from reference.containers import read_model, sealed, sections_of
 from reference.step_model import StepModel
 
-__all__ = ["SET_SECTIONS", "ModelSet"]
-
 SET_SECTIONS = {"HEAD": 1, "KEYS": 1, "CELL": 1, "COLS": 1, "OFFS": 1, "MODS": 1}
 GIVEN, SEGMENTS, TOP_LABEL, CLASS_WISE = range(4)
 INTEGERS, TEXT = range(2)
@@ -132,7 +130,7 @@ class ModelSet:
 
 
 def _ordered(key: Key) -> int | bytes:
-    """What keys are ordered by; ValueError for what is no key."""
+    """Keys are ordered by this; ValueError if `key` is not valid."""
     if isinstance(key, int):
         return key
     text = key.encode()

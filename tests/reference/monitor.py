@@ -12,8 +12,6 @@ from fractions import Fraction
 from reference.keys import cap, row_key
 from reference.step_model import Edge, bin_of
 
-__all__ = ["Monitor", "mixture_above", "mixture_below", "tolerated_interval", "two_sided_mixture"]
-
 N_STEPS = 4000
 
 

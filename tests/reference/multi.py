@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from reference.step_model import StepModel
 from reference.uniform_mass import uniform_mass
 
-__all__ = ["Cells", "Part", "class_wise", "most_bins", "segmented", "softmax", "top_label"]
-
 Key = int | str
 
 

@@ -7,8 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
-__all__ = ["binned_ece", "brier", "class_wise_ece", "group_rows", "log_loss", "top_label_ece"]
-
 
 def binned_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int = 15) -> Fraction:
     """The l_1 calibration error in the bins of grouping "auto".
@@ -64,7 +62,7 @@ def log_loss(rows: Sequence[Sequence[float]], labels: Sequence[int]) -> float:
 def group_rows(
     predictions: Sequence[float], labels: Sequence[int], groups: Sequence[Hashable]
 ) -> dict[Hashable, tuple[int, Fraction, Fraction, Fraction]]:
-    """Of each group: samples, mean prediction, positive rate, and the mean squared error."""
+    """For each group: samples, mean prediction, positive rate, and the mean squared error."""
     found = {}
     for name in set(groups):
         own = [(Fraction(p), label) for p, label, group in zip(predictions, labels, groups, strict=True) if group == name]

@@ -12,15 +12,9 @@ from reference.samples import check, in_fit_order
 from reference.step_model import Edge, StepModel, Tally, bin_of
 from reference.uniform_mass import boundary_ranks
 
-__all__ = ["explicit_edges", "fixed_width", "scaling_binning", "scaling_binning_split"]
-
 
 def fixed_width(
-    scores: Sequence[float],
-    labels: Sequence[int],
-    n_bins: int,
-    *,
-    weights: Sequence[int] | Sequence[float] | None = None,
+    scores: Sequence[float], labels: Sequence[int], n_bins: int, *, weights: Sequence[int] | Sequence[float] | None = None
 ) -> StepModel:
     """Gupta, Podkopaev & Ramdas 2020, section 4.2: edges i / B, each the IEEE quotient; a score equal to an edge lies above it.
 

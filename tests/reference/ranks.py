@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["boundary_ranks"]
-
 
 def boundary_ranks(n: int, n_bins: int) -> list[int]:
     """k_1 ... k_(B-1) of Gupta & Ramdas 2021, Algorithm 1, line 8: k_b = ceil(b (n + 1) / B), counted from 1.

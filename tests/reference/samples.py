@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from reference.keys import group_digest, group_key, rows_digest, split_key
 
-__all__ = ["Row", "Sample", "boundary_groups", "check", "in_fit_order"]
-
 Row = tuple[float, int, float, int]  # score, label, weight, key of the caller's
 
 

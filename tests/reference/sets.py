@@ -6,14 +6,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-__all__ = [
-    "calibrated_from_intervals",
-    "conformal_set",
-    "conformal_threshold",
-    "interval_from_calibrated",
-    "set_from_interval",
-]
-
 
 def conformal_threshold(scores: Sequence[float], labels: Sequence[int], alpha: Fraction) -> tuple[int, Fraction | None]:
     """(rank, threshold) of split conformal prediction with the nonconformity 1 - p_y, where p_1 = score and p_0 = 1 - score.

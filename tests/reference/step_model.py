@@ -10,8 +10,6 @@ from fractions import Fraction
 
 from reference.keys import KEY_ABOVE, KEY_BELOW, MAX_KEY, cap, row_key, value_randomiser
 
-__all__ = ["Edge", "StepModel", "Tally", "bin_of", "clamped", "keep_edges_with_two_sides"]
-
 Edge = tuple[float, int]  # (edge, edge_key)
 
 EMPTY_BIN_VALUE = Fraction(1, 2)
@@ -41,7 +39,7 @@ def clamped(score: float, low: float, high: float) -> float:
 
 
 class Tally:
-    """What was seen in each bin."""
+    """Counts of samples, labels and weights in each bin."""
 
     def __init__(self, n_bins: int) -> None:
         self.counts = [0] * n_bins

@@ -14,8 +14,6 @@ from reference.keys import KEY_ABOVE, KEY_BELOW, cap, row_key
 from reference.samples import check, in_fit_order
 from reference.step_model import Edge, bin_of, keep_edges_with_two_sides
 
-__all__ = ["Stream", "running_variance", "uniform_mass_edges"]
-
 
 def running_variance(labels: Sequence[int]) -> Fraction:
     """Equation (20) without its clipping at 1: each label against the mean of those before it, 1/2 before the first."""
@@ -45,7 +43,7 @@ def uniform_mass_edges(
 
 @dataclass
 class Stream:
-    """What was counted in each bin. The running variance is a double that is added up in the order of arrival."""
+    """Counts and label sums of each bin. The running variance is a double that is added up in the order of arrival."""
 
     edges: list[Edge]
     score_min: float = 0.0

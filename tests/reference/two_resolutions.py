@@ -20,22 +20,6 @@ from reference.hull import bin_interval
 from reference.uniform_mass import boundary_ranks
 from reference.whole_ties import WholeTies
 
-__all__ = [
-    "SHARE",
-    "BinBound",
-    "FineEdge",
-    "beta_quantile",
-    "bin_candidates",
-    "bound_edges",
-    "edge_bound",
-    "fine_edges",
-    "fine_ranks",
-    "inside",
-    "mean_served",
-    "n_tied",
-    "step_counts",
-]
-
 SHARE = 0.1  # of the failure probability of a bin: what the edges get
 
 
@@ -79,7 +63,7 @@ def bin_candidates(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[int]:
 def n_tied(fit: WholeTies, ranks: Sequence[int]) -> int:
     """Samples in groups of two or more equal scores that hold a candidate: without any, the plain formulas are taken.
 
-    Never decided edge by edge, since a single sample does not say that its score is no atom.
+    Never decided edge by edge, since a single sample does not exclude an atom at its score.
     """
     sizes = Counter(fit.scores)
     return sum(sizes[score] for score in {fit.scores[k - 1] for k in ranks} if sizes[score] > 1)

@@ -29,8 +29,6 @@ from reference.samples import Sample, check, in_fit_order
 from reference.step_model import Edge, StepModel, Tally, bin_of, keep_edges_with_two_sides
 from reference.whole_ties import WholeBin, whole_ties
 
-__all__ = ["EARLIER_TIES", "SCHEMES", "TIES_OF_SCHEME", "boundary_ranks", "uniform_mass"]
-
 TIES_OF_SCHEME = {
     "umd": ("whole", "random", "upper"),
     "ze": ("whole", "random", "upper"),
@@ -39,7 +37,7 @@ TIES_OF_SCHEME = {
 }
 SCHEMES = tuple(TIES_OF_SCHEME)
 
-# Of models that are only loaded today.
+# Rules of models that are only loaded today.
 EARLIER_TIES = {"umd": ("isolate",), "umb": ("lower",)}
 
 
@@ -289,7 +287,7 @@ def _n_tied(samples: list[Sample], boundaries: list[Sample], *, isolated: bool) 
 
 
 def _fingerprint(samples: list[Sample], edges: list[Edge], ties: str, score_min: float) -> int:
-    """Of all samples at the distinct scores of the edges, but for the double that closes the bin of an isolated score."""
+    """Counts all samples at the distinct scores of the edges, but for the double that closes the bin of an isolated score."""
     scores = {edge for edge, _ in edges}
     if ties == "isolate":
         least = max(score_min, -sys.float_info.max)

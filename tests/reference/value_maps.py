@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 
-__all__ = ["MAPS", "identity_range", "least_loss", "pooled_steps", "ridge_loss", "value_steps"]
-
 Row = Sequence[float]
 
 
@@ -121,7 +119,7 @@ def polynomial(degree: int, z: Row, zeros: Row, ones: Row, probabilities: bool) 
 
 
 def beta(z: Row, zeros: Row, ones: Row, probabilities: bool) -> list[float]:
-    """Of the minima with either slope held at 0 or not, the least that has no negative slope."""
+    """The least of the minima with either slope held at 0 or not, among those without a negative slope."""
     if not probabilities:
         return polynomial(1, z, zeros, ones, probabilities)
     rows = [[1.0, -softplus(-x), softplus(x)] for x in z]

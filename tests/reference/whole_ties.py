@@ -21,8 +21,6 @@ from reference.keys import group_digest
 from reference.ranks import boundary_ranks
 from reference.samples import Row, boundary_groups, check
 
-__all__ = ["SCHEMES", "Cut", "Draw", "WholeBin", "WholeTies", "chosen_by", "cut_groups", "is_too_thin", "whole_ties"]
-
 SCHEMES = ("umd", "ze", "umb")
 
 # Chooses `taken` of the `count` samples at a score, of which `ones` have label 1, by nothing but the digest and these numbers:

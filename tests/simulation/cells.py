@@ -19,8 +19,6 @@ from simulation.laws import PROFILES
 import fastbin as fb
 from fastbin.guarantees import SetCertificate
 
-__all__ = ["MEASURES", "Classes", "Segments", "classes", "measured", "segments"]
-
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 SIZE = 200_000  # rows of a population
@@ -62,7 +60,7 @@ class Segments:
         return self.truth_of(estimator.model_, at)
 
     def truth_of(self, models: fb.ModelSet, at: Integers) -> Fitted:
-        """Of a fit to the rows with these numbers."""
+        """The truth about a fit to the rows with these numbers."""
         least = np.full(models.n_models, np.inf)
         np.minimum.at(least, models.find(self.cells[at]), self.scores[at])
         names = [models.pooled_keys if name is None else (name,) for name, _ in models.numbered]
@@ -131,7 +129,7 @@ class Fitted:
 
 
 def _sums_of_bins(model: fb.BinnedModel, column: Column, least: float) -> Array:
-    """Of the rows in each bin: how many, the labels of 1 that are expected, and the sum of the values served."""
+    """For each bin: the number of rows, the labels of 1 that are expected, and the sum of the values served."""
     assert not model.edge_keys.any()  # a score at an edge lies above it
     begins_at_group = model.tie_counts is not None and model.tie_counts[0, 0] > 0
     lowest = np.searchsorted(column.scores, least) if begins_at_group else 0  # what the promise of the lowest bin is about
@@ -201,7 +199,7 @@ MEASURES: dict[str, Callable[[Fitted], float]] = {
 def measured(
     population: Segments | Classes, n: int, estimator: Any, repetitions: int, seed: int, names: tuple[str, ...]
 ) -> dict[str, Array]:
-    """What these measures find in each of `repetitions` samples of n rows."""
+    """The values of these measures in each of `repetitions` samples of n rows."""
     rng = np.random.default_rng([seed, n])
     found = np.empty((repetitions, len(names)))
     for i in range(repetitions):

@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reference.keys import GOLDEN
-
-__all__ = ["digest_of", "draw_labels", "draw_one"]
+from reference.keys import DRAW, GOLDEN
 
 Words = npt.NDArray[np.uint64]
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-DRAW = 0x9B05688C2B3E6C1F
 LEAST_WEIGHT = 2.0**-64
 
 

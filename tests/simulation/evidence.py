@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Fitted", "fitted", "uniform_mass"]
-
 
 @dataclass(frozen=True)
 class Fitted:
@@ -36,11 +34,8 @@ def fitted(label_sums: Any, counts: Any, **options: Any) -> Fitted:
     sums, sizes = np.asarray(label_sums, dtype=np.int64), np.asarray(counts, dtype=np.int64)
     means = np.where(sizes > 0, sums / np.maximum(sizes, 1), 0.5)
     defaults = {
-        "values": means,
-        "n_bins": len(sizes),
-        "n_bins_asked": len(sizes),
-        "n_samples": int(sizes.sum()) + len(sizes) - 1,
-    }
+        "values": means, "n_bins": len(sizes), "n_bins_asked": len(sizes), "n_samples": int(sizes.sum()) + len(sizes) - 1,
+    }  # fmt: skip
     return Fitted(sizes, sums, **(defaults | options))
 
 

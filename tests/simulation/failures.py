@@ -1,14 +1,14 @@
-"""How many failures of a promise, among many repetitions, refute it."""
+"""How many failures of a promise, among many repetitions, refute it; and how many repetitions there are."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom
-
-__all__ = ["ALPHA", "assert_at_most", "assert_mean_at_most", "assert_rate_is"]
+import pytest
+from scipy.stats import binom, norm
 
 ALPHA = 0.1  # of the promises, where nothing else is said
 
@@ -29,3 +29,14 @@ def assert_rate_is(rate: float, ones: int, trials: int) -> None:
     """Fails if so many ones, or so few, would be a one-in-a-million event at this rate."""
     chance = min(binom.sf(ones - 1, trials, rate), binom.cdf(ones, trials, rate))
     assert chance > 5e-7, f"{ones} of {trials} are 1, promised {rate:g}"
+
+
+def limit(repetitions: int, cells: int, alpha: float = ALPHA) -> float:
+    """alpha and three standard errors of so many repetitions, the three corrected (Bonferroni) for the number of cells."""
+    return alpha + float(norm.isf(norm.sf(3.0) / cells)) * math.sqrt(alpha * (1.0 - alpha) / repetitions)
+
+
+def sizes(fast: object, full: object) -> list[Any]:
+    """The parameters of a quick test, and of the same test at full size, which is slow."""
+    few, many = (size if isinstance(size, tuple) else (size,) for size in (fast, full))
+    return [pytest.param(*few, id="fast"), pytest.param(*many, id="full", marks=pytest.mark.slow)]

@@ -14,16 +14,15 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom, norm
+from scipy.stats import binom
+from simulation.failures import ALPHA
 
 from fastbin._fit.edges import boundary_ranks, order_cuts, split_samples
 from fastbin._fit.quantiles import Boundaries
 from fastbin._fit.rows import Rows
 from fastbin.intervals import clopper_pearson, sidak
 
-__all__ = ["ALPHA", "N_BINS", "RATES", "N", "fails", "failure_rate", "failure_rate_of_one_score", "limit", "tally_umd"]
-
-N, N_BINS, ALPHA = 1000, 10, 0.1
+N, N_BINS = 1000, 10
 RATES = (0.5, 0.1, 0.01)
 RANKS = boundary_ranks(N, N_BINS, "umd")
 
@@ -92,11 +91,6 @@ def failure_rate_of_one_score(scheme: str, rate: float, seed: int) -> float:
     counts = np.array([N])
     failed = [fails(*tally(counts, np.array([one]), seed, scheme), rate) for one in ones[likely]]
     return float(chances[likely] @ failed)
-
-
-def limit(repetitions: int, n_pairs: int) -> float:
-    """ALPHA and three standard errors, the three corrected for the number of pairs that are looked at."""
-    return ALPHA + norm.isf(norm.sf(3.0) / n_pairs) * np.sqrt(ALPHA * (1.0 - ALPHA) / repetitions)
 
 
 def figures(schemes: Iterable[str] = ("umd", "ums", "scaling-binning")) -> str:

@@ -17,8 +17,6 @@ from simulation.whole import Fits, blocks, clopper_pearson, fit, groups_of, hull
 
 from reference.two_resolutions import SHARE, fine_ranks
 
-__all__ = ["MAPS", "STEPS", "Edges", "edges_of", "missed", "of_samples", "served", "single_steps", "step_means"]
-
 Bools = npt.NDArray[np.bool_]
 STEPS = (0.1, 0.3, 0.6)
 
@@ -31,7 +29,7 @@ class Edges:
     is_edge: Bools
     is_cut: Bools  # ranks of evidence edges
     first_steps: Integers  # of the bins
-    bin: Integers  # -1 where the rank is no candidate of any bin
+    bin: Integers  # -1 where no bin has the rank as a candidate
     below: Integers  # samples under the group at the rank
     scores: Array
     share: Array  # the true share of the bin that lies below
@@ -142,7 +140,7 @@ def _bounds(is_edge: Bools, lower: Integers, rank: Integers, T: Integers, r: Int
 
 
 def _quantiles(place: Integers, n: Integers, which: Integers, levels: Array) -> Array:
-    """Of order statistic number `place` of n uniform numbers, each at one of the levels; 0 for place 0."""
+    """Quantiles of order statistic number `place` of n uniform numbers, each at one of the levels; 0 for place 0."""
     once, back = np.unique((which << 40) | (place << 20) | n, return_inverse=True)
     places, sizes = (once >> 20) & 0xFFFFF, once & 0xFFFFF
     known = places > 0
@@ -181,7 +179,7 @@ def single_steps(edges: Edges, size: float) -> tuple[Bools, Bools]:
     return fails, fails_alone
 
 
-# Of the samples of a step: how many have label 1, how many there are, its lowest score, and the centre of its bin.
+# From the number of label 1 in a step, its number of samples, its lowest score, and the centre of its bin.
 Map = Callable[[Array, Array, Array, Array], Array]
 
 
@@ -191,7 +189,7 @@ def step_means(ones: Array, count: Array, score: Array, centre: Array) -> Array:
 
 
 def running_maximum(ones: Array, count: Array, score: Array, centre: Array) -> Array:
-    """Of the means of the steps."""
+    """The running maximum of the means of the steps."""
     return np.maximum.accumulate(step_means(ones, count, score, centre), axis=1)
 
 
@@ -265,14 +263,7 @@ def _per_bin(part: Array, bins: Integers, counts: Bools, n_bins: int) -> Array:
 
 
 def of_samples(
-    law: Law,
-    n: int,
-    n_bins: int,
-    repetitions: int,
-    rng: np.random.Generator,
-    *,
-    unlabelled: int = 0,
-    lower: str = "candidate",
+    law: Law, n: int, n_bins: int, repetitions: int, rng: np.random.Generator, *, unlabelled: int = 0, lower: str = "candidate"
 ) -> Iterator[tuple[Edges, Bools]]:
     """Blocks of fits to samples of n labels and so many scores without, with the labels."""
     for size in blocks(repetitions, 4 * (n + unlabelled)):

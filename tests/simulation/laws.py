@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PROFILES", "TIED_LAWS", "Law", "atoms_among", "mixed", "profile", "tied_law"]
-
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Function = Callable[[Array], Array]
@@ -101,9 +99,6 @@ def atoms_among(positions: npt.ArrayLike, masses: npt.ArrayLike, rates: npt.Arra
         end = centre + mass / 2.0
     pieces.append((1.0 - end, np.nan))
     return mixed(*np.array([piece for piece in pieces if piece[0] > 0.0]).T, name)
-
-
-# ------------------------------------------------------------------------------------------------- where ties are hard
 
 
 def _even(k: int) -> Law:

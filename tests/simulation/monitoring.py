@@ -8,23 +8,19 @@ fastbin must be installed (the figure needs Matplotlib). Takes some minutes at t
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from simulation.pages import DOCS, options, write
 
 import fastbin as fb
 from fastbin import theory
 from fastbin.online import CalibrationMonitor
 
-__all__ = ["DRIFTS", "EDGES", "PAGE", "VALUES", "alarms", "half_widths"]
-
 Float64s = npt.NDArray[np.float64]
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, FIGURE = DOCS / "online.md", DOCS / "online-delay.svg"
 
 # Ten bins of equal mass whose values are their midpoints.
@@ -71,11 +67,8 @@ def alarms(rates: Float64s, tolerance: float, runs: int, n: int, seed: int, befo
     return found
 
 
-# ------------------------------------------------------------------------------------------------- the table
-
-
 def _quantile(found: list[int | None], share: float) -> str:
-    """Of the delays, those that did not end counted as infinite."""
+    """A quantile of the delays; those that did not end count as infinite."""
     delays = sorted(math.inf if at is None else at for at in found)
     value = delays[min(len(delays) - 1, math.ceil(share * len(delays)) - 1)]
     return "—" if math.isinf(value) else f"{value:,.0f}"
@@ -128,9 +121,6 @@ def half_widths() -> str:
     return "\n".join(lines)
 
 
-# ------------------------------------------------------------------------------------------------- the figure
-
-
 def draw(found: dict[str, dict[float, list[int | None]]]) -> None:
     """The share of monitors that have raised their alarm, against the outcomes since the drift."""
     import matplotlib
@@ -156,24 +146,13 @@ def draw(found: dict[str, dict[float, list[int | None]]]) -> None:
     figure.savefig(FIGURE, metadata={"Date": None, "Creator": f"fastbin {fb.__version__}"})
 
 
-def write(name: str, table: str) -> None:
-    """Put a table between its markers."""
-    start, end = f"<!-- table: {name} -->\n", "<!-- end -->"
-    before, rest = PAGE.read_text(encoding="utf8").split(start)
-    PAGE.write_text(f"{before}{start}\n{table}\n\n{end}{rest.split(end, 1)[1]}", encoding="utf8")
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
+    asked = options(__doc__, "runs", 200)
     widths = half_widths()
-    table, found = delays(options.runs)
+    table, found = delays(asked.runs)
     print(widths, table, sep="\n\n")
-    if options.write:
-        write("half-widths", widths)
-        write("delays", table)
+    if asked.write:
+        write(PAGE, {"half-widths": widths, "delays": table})
         draw(found)
 
 

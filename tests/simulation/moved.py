@@ -10,22 +10,19 @@ the default 3,000 repetitions.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from simulation.pages import DOCS, options, write
 
 import fastbin as fb
 from fastbin import shift, theory
 
-__all__ = ["N_SOURCE", "PAGE", "TARGETS", "Draw", "as_exact", "draw_outcomes", "draws", "is_missed", "misses", "table"]
-
 Float64s = npt.NDArray[np.float64]
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "shift.md"
+PAGE = DOCS / "shift.md"
 ALPHA, N_BINS, SOURCE_RATE = 0.1, 10, 0.5
 N_SOURCE = (1000, 10_000)
 TARGETS = tuple((rate, n) for rate in (0.1, 0.01, 0.001) for n in (100, 300, 1000))
@@ -96,22 +93,12 @@ def table(repetitions: int) -> str:
     return "\n".join(lines)
 
 
-def write(name: str, text: str) -> None:
-    """Put a table between its markers."""
-    start, end = f"<!-- table: {name} -->\n", "<!-- end -->"
-    before, rest = PAGE.read_text(encoding="utf8").split(start)
-    PAGE.write_text(f"{before}{start}\n{text}\n\n{end}{rest.split(end, 1)[1]}", encoding="utf8")
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=3000)
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    text = table(options.repetitions)
+    asked = options(__doc__, "repetitions", 3000)
+    text = table(asked.repetitions)
     print(text)
-    if options.write:
-        write("moved", text)
+    if asked.write:
+        write(PAGE, {"moved": text})
 
 
 if __name__ == "__main__":

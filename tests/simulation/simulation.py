@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from simulation.evidence import Fitted
-
-__all__ = ["POPULATIONS", "Binned", "Population", "binned", "truth"]
+from simulation.laws import PROFILES
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -63,19 +62,10 @@ class Population:
         return np.interp(positions, _GRID, np.concatenate([[0.0], np.cumsum(steps)]))
 
 
-def _sigmoid(x: Array) -> Array:
-    return 1.0 / (1.0 + np.exp(-x))
-
-
 POPULATIONS = {
     population.name: population
     for population in (
-        Population("flat", lambda s: np.full_like(s, 0.5)),
-        Population("linear", lambda s: s),
-        Population("rare", lambda s: 0.005 + 0.08 * s**2),
-        Population("sharp", lambda s: _sigmoid(12.0 * (s - 0.5))),
-        Population("credit", lambda s: 0.08 + 0.6 * s**4),
-        Population("wave", lambda s: 0.5 + 0.45 * np.sin(12.0 * s)),
+        *(Population(name, rate) for name, (rate, _) in PROFILES.items() if name != "falling"),
         # Thirteen scores, three of them with half of the mass: every cut falls into ties.
         Population(
             "tied", lambda s: 0.1 + 0.7 * s, atoms=(0.2, 0.01, 0.04, 0.05, 0.15, 0.05, 0.02, 0.03, 0.15, 0.02, 0.08, 0.1, 0.1)

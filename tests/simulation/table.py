@@ -8,10 +8,8 @@ fastbin must be installed. Takes some minutes at the default 20,000 repetitions.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from simulation.pages import DOCS, options, write
 from simulation.simulation import POPULATIONS, Binned, binned
 
 from fastbin import guarantees
@@ -29,7 +27,7 @@ from fastbin.intervals import (
 from fastbin.theory import theorem7
 
 ALPHA = 0.1
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "guarantees.md"
+PAGE = DOCS / "guarantees.md"
 SIZES = ((1000, 10), (3000, 10), (5000, 25))
 
 
@@ -46,17 +44,14 @@ def _share(value: float) -> str:
     return f"{value:.3f}"
 
 
-# ---------------------------------------------------------------------------------------------- promised before the labels
-
-
 def assumptions() -> str:
-    """What certificates assume, in their words."""
+    """The assumptions of certificates, in their words."""
     rows = [[sentence, where, otherwise] for sentence, where, otherwise in ASSUMPTIONS.values()]
     return _markdown(["what is assumed", "in which certificates", "where it does not hold"], rows)
 
 
 def promised() -> str:
-    """What each bound promises for n samples and n_bins bins, before any label is seen."""
+    """The promise of each bound for n samples and n_bins bins, before any label is seen."""
     rows = []
     for n, n_bins in ((500, 5), *SIZES, (20_000, 22), (100_000, 50)):
         row = [f"{n:,}", str(n_bins)]
@@ -67,9 +62,6 @@ def promised() -> str:
     header = ["n", "bins", "(8)", "a-priori", "(11) marginal", "a-priori", "ECE by (8)", "direct"]
     header += ["mean ECE by Theorem 4(b)", "by its proof"]
     return _markdown(header, rows)
-
-
-# ---------------------------------------------------------------------------------------------- measured
 
 
 def _conditional(sample: Binned, bound: object, level: float) -> tuple[float, float]:
@@ -120,19 +112,12 @@ def marginal_and_ece(n: int, n_bins: int, repetitions: int) -> str:
         errors, ece = sample.errors(), sample.ece()
         rows.append(
             [
-                name,
-                _share(float((sample.masses * (errors <= papers)).sum(axis=1).mean())),
-                _number(papers),
-                _share(float((sample.masses * (errors <= radii)).sum(axis=1).mean())),
-                _number(float(radii.max(axis=1).mean())),
-                _number(float((sample.masses * radii).sum(axis=1).mean())),
-                _number(float(ece.mean())),
-                _share(float((ece <= limit).mean())),
-                _number(limit),
-                _share(float((ece <= direct).mean())),
-                _number(direct),
+                name, _share(float((sample.masses * (errors <= papers)).sum(axis=1).mean())), _number(papers),
+                _share(float((sample.masses * (errors <= radii)).sum(axis=1).mean())), _number(float(radii.max(axis=1).mean())),
+                _number(float((sample.masses * radii).sum(axis=1).mean())), _number(float(ece.mean())),
+                _share(float((ece <= limit).mean())), _number(limit), _share(float((ece <= direct).mean())), _number(direct),
             ]
-        )
+        )  # fmt: skip
     header = ["population", "GR21 (11): coverage", "epsilon", "Clopper-Pearson: coverage", "epsilon", "mean radius"]
     header += ["mean ECE", "ECE by (8): coverage", "bound", "ECE direct: coverage", "bound"]
     return _markdown(header, rows)
@@ -176,20 +161,12 @@ def tables(repetitions: int) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=20_000)
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/guarantees.md")
-    options = parser.parse_args()
-    page = PAGE.read_text(encoding="utf8") if options.write else ""
-    for name, table in tables(options.repetitions).items():
-        if not options.write:
-            print(f"\n{name}\n\n{table}")
-            continue
-        start, end = f"<!-- table: {name} -->\n", "<!-- end -->"
-        before, rest = page.split(start)
-        page = f"{before}{start}\n{table}\n\n{end}{rest.split(end, 1)[1]}"
-    if options.write:
-        PAGE.write_text(page, encoding="utf8")
+    asked = options(__doc__, "repetitions", 20_000)
+    made = tables(asked.repetitions)
+    if asked.write:
+        write(PAGE, made)
+    else:
+        print("\n\n".join(f"{name}\n\n{table}" for name, table in made.items()))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Fits in which no two samples share a score at an edge, though scores at edges are atoms: fastbin, Theorem F2.
 
-The certificate by "clopper-pearson" assumes that there are no atoms. That by "hull" does not, and is tried here by an exact
+The certificate by "clopper-pearson" assumes scores without atoms. That by "hull" does not, and is tried here by an exact
 computation for one bin, by an exact search over small samples, and by simulation.
 """
 
@@ -12,17 +12,14 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom
+from simulation.failures import ALPHA, limit, sizes
 from simulation.laws import Array, Law, atoms_among, mixed
 from simulation.whole import Fits, clopper_pearson, hull, level_of, simulated
 
 import fastbin as fb
 
 Bools = npt.NDArray[np.bool_]
-ALPHA = 0.1
-
-
-# ------------------------------------------------------------------------------------------------- one bin, exactly
 
 
 def misses_given_its_edge(bound: str, T: int, mass: float) -> float:
@@ -42,13 +39,10 @@ def misses_given_its_edge(bound: str, T: int, mass: float) -> float:
 
 
 def test_given_edges_and_counts_the_assumption_is_needed() -> None:
-    """What docs/guarantees.md says below Theorem F2."""
+    """docs/guarantees.md says this below Theorem F2."""
     found = {mass: misses_given_its_edge("clopper-pearson", 100, mass) for mass in np.arange(1, 60) / 1000}
     assert f"{max(found.values()):.3f}" == "0.166"
     assert f"{max(misses_given_its_edge('hull', 100, mass) for mass in found):.3f}" == "0.060"
-
-
-# ------------------------------------------------------------------------------------------------- small samples, exactly
 
 
 def fits_of_all_samples(n: int, n_atoms: int, bound: str, alpha: float, seed: int) -> tuple[Array, Array, Array, Array]:
@@ -109,11 +103,8 @@ def test_no_law_of_a_few_atoms_breaks_the_promise_of_two_bins(n: int, n_atoms: i
     assert worst <= alpha, worst
 
 
-# ------------------------------------------------------------------------------------------------- larger samples
-
-
 def missed(fits: Fits) -> Array:
-    """For each repetition whether an interval misses: by "clopper-pearson", by "hull"; and whether there were no ties."""
+    """For each repetition whether an interval misses: by "clopper-pearson", by "hull"; and whether nothing was tied."""
     levels = level_of(fits, ALPHA, "conditional")
     low, high = hull(fits, levels)
     plain, of_all = fits.is_there & ~fits.tied[:, None], np.broadcast_to(levels, fits.T.shape)
@@ -147,16 +138,15 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("repetitions", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("repetitions", sizes(2_000, 20_000))
 def test_the_hull_holds_for_laws_with_atoms_that_no_sample_shows(repetitions: int) -> None:
     """Seeds [7, n]; also among the samples without ties at edges, of which there are many."""
-    most = float(norm.isf(norm.sf(3.0) / len(LAWS)))
     for name, (law, n, n_bins) in LAWS.items():
         found = simulated(law, n, n_bins, "umd", repetitions, rng=np.random.default_rng([7, n]), measure=missed)
         untied = found[:, 2].astype(bool)
         assert untied.sum() > 0.02 * repetitions, name
         for failed in (found[:, 0], found[:, 1]):
-            assert failed.mean() <= ALPHA + most * math.sqrt(ALPHA * (1.0 - ALPHA) / repetitions), name
+            assert failed.mean() <= limit(repetitions, len(LAWS)), name
         assert found[untied, 1].mean() <= found[untied, 0].mean(), name
 
 

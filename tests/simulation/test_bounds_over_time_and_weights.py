@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from simulation.failures import ALPHA, assert_at_most
+from simulation.failures import ALPHA, assert_at_most, sizes
 
 from fastbin.intervals import (
     beta_binomial,
@@ -19,12 +19,7 @@ from fastbin.intervals import (
 )
 from fastbin.theory import running_variance, theorem6, theorem10
 
-# ---------------------------------------------------------------------------------------------- over time
-
-PATHS = [
-    pytest.param(1000, 400, 21, id="fast"),
-    pytest.param(20_000, 1000, 22, id="full", marks=pytest.mark.slow),
-]
+PATHS = sizes((1000, 400, 21), (20_000, 1000, 22))
 
 
 @pytest.mark.parametrize(("paths", "length", "seed"), PATHS)
@@ -68,8 +63,6 @@ def test_stitched_and_theorem6_cover_at_all_times_at_once(
     assert_at_most(int(ever_missed.sum()), paths)
 
 
-# ---------------------------------------------------------------------------------------------- under weights
-
 WEIGHTED: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray], float]] = {
     # weight and frequency as functions of a uniform covariate, and the bound on the weight
     "mild": (lambda x: 0.5 + x, lambda x: 0.3 + 0.4 * x, 1.5),
@@ -86,10 +79,7 @@ INTERVALS: dict[str, Callable[..., np.ndarray]] = {
     "betting": lambda w, y, bound, bins: betting(w, y, ALPHA, bound, bins=bins),
     "betting in order": lambda w, y, bound, bins: betting_in_order(w, y, ALPHA, bound, bins=bins),
 }
-REPETITIONS = [
-    pytest.param(400, 31, id="fast"),
-    pytest.param(20_000, 32, id="full", marks=pytest.mark.slow),
-]
+REPETITIONS = sizes((400, 31), (20_000, 32))
 
 
 @pytest.mark.parametrize(("repetitions", "seed"), REPETITIONS)

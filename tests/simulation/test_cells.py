@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from simulation.cells import MEASURES, Classes, Segments, classes, measured, segments
 from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most
+from simulation.pages import cells as entries
+from simulation.pages import table
 from simulation.table import PAGE
 
 import fastbin as fb
@@ -24,12 +26,12 @@ from fastbin.intervals import clopper_pearson
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
 
 EVERY = tuple(MEASURES)
-OF_MAPS = tuple(name for name in EVERY if name != "a-priori")  # whose values are no means
+OF_MAPS = tuple(name for name in EVERY if name != "a-priori")  # whose values are not means
 AT_ONCE = ("conditional", "a-priori", "intervals", "epsilon")
 
 
 class Case(NamedTuple):
-    """What is fitted to samples of n rows of which population."""
+    """An estimator, and the population whose samples of n rows it is fitted to."""
 
     population: Callable[[], Segments | Classes]
     n: int
@@ -157,14 +159,8 @@ def test_the_mix_of_a_pool_is_that_of_its_calibration_samples() -> None:
     assert any("shares of its population" in sentence for sentence in fit.certificate().assumptions)
 
 
-# ------------------------------------------------------------------------------------------------- the table
-
-
 def test_the_table_of_the_page_is_about_these_cells() -> None:
-    if not PAGE.is_file():
-        pytest.skip(f"{PAGE} is not part of this distribution")
-    _, rest = PAGE.read_text(encoding="utf8").split("<!-- table: cells -->")
-    rows = [[entry.strip() for entry in line.split("|")[1:-1]] for line in rest.split("<!-- end -->")[0].strip().splitlines()]
+    rows = entries(table(PAGE, "cells"), skip=0)
     assert rows[0] == ["cells", "rows", *EVERY]
     assert [row[0] for row in rows[2:]] == TABLED
     for row in rows[2:]:
@@ -175,15 +171,15 @@ def test_the_table_of_the_page_is_about_these_cells() -> None:
 
 
 def lines(repetitions: int, names: Sequence[str]) -> list[str]:
-    """Of each case how often each promise holds, and the mean epsilon of the default certificate."""
-    table = ["| cells | rows | " + " | ".join(EVERY) + " |", "| --- " * (len(EVERY) + 2) + "|"]
+    """For each case, how often each promise holds, and the mean epsilon of the default certificate."""
+    written = ["| cells | rows | " + " | ".join(EVERY) + " |", "| --- " * (len(EVERY) + 2) + "|"]
     for name in names:
         case = CASES[name]
         found = {of: float(values.mean()) for of, values in run(case, repetitions, 12, case.names).items()}
         cells = [("" if of not in found else f"{found[of]:.3f}" if of == "epsilon" else f"{1 - found[of]:.3f}") for of in EVERY]
-        table.append(f"| {name} | {case.n:,} | " + " | ".join(cells) + " |")
-        print(table[-1], file=sys.stderr)
-    return table
+        written.append(f"| {name} | {case.n:,} | " + " | ".join(cells) + " |")
+        print(written[-1], file=sys.stderr)
+    return written
 
 
 if __name__ == "__main__":

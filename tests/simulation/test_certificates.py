@@ -8,19 +8,19 @@ tier 20,000 of them.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 from scipy.stats import binom
-from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most
+from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most, sizes
 from simulation.simulation import POPULATIONS, Binned, binned
 
 from fastbin import guarantees, theory
 from fastbin._fit.tally import linf_isotonic
 from fastbin.intervals import clopper_pearson, sidak
 
-FAST = [pytest.param(1500, 11, id="fast")]
-BOTH = [*FAST, pytest.param(20_000, 12, id="full", marks=pytest.mark.slow)]
+BOTH = sizes((1500, 11), (20_000, 12))
 SCHEMES = ["umd", "ze", "umb", "ums", "fixed-width"]
 # Every population under the main scheme; under the others those that are hard in different ways. (Equal widths do not cut the
 # atoms of "tied" at positions that the simulation knows.)
@@ -32,6 +32,7 @@ CASES = [("umd", name) for name in POPULATIONS] + [
 ]
 
 
+@cache
 def simulated(name: str, scheme: str, repetitions: int, seed: int, n: int = 400, n_bins: int = 8) -> Binned:
     return binned(POPULATIONS[name], n, n_bins, scheme, repetitions, seed)
 

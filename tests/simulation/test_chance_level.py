@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from simulation.failures import sizes
 
 from fastbin import assess
 
@@ -19,9 +20,7 @@ PREDICTORS = {
 
 
 @pytest.mark.parametrize("name", PREDICTORS)
-@pytest.mark.parametrize(
-    ("n", "runs"), [pytest.param(600, 1000, id="fast"), pytest.param(20_000, 10_000, id="full", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("n", "runs"), sizes((600, 1000), (20_000, 10_000)))
 def test_expectation_and_95_percent_point(name: str, n: int, runs: int) -> None:
     rng = np.random.default_rng(7)
     predictions = PREDICTORS[name](rng, n)

@@ -7,21 +7,19 @@ The limit is alpha and three standard errors, the three corrected (Bonferroni) f
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections import defaultdict
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 from simulation.draws import draw_one
+from simulation.failures import ALPHA, limit, sizes
 from simulation.fine import MAPS, STEPS, edges_of, missed, of_samples, served, single_steps, step_means
 from simulation.laws import PROFILES, Array, Law, atoms_among, mixed, profile
 
 from reference.two_resolutions import edge_bound, fine_edges, fine_ranks, inside, step_counts
 from reference.whole_ties import whole_ties
 
-ALPHA = 0.1
 SHARES = (0.0, 0.2, 0.4, 0.7)  # of the mass on atoms
 
 # A law, how many labels, bins, and scores without labels.
@@ -82,10 +80,6 @@ def promised(name: str) -> bool:
     return not name.startswith(("alone", "epsilon"))
 
 
-def limit(repetitions: int, cells: int) -> float:
-    return ALPHA + float(norm.isf(norm.sf(3.0) / cells)) * math.sqrt(ALPHA * (1.0 - ALPHA) / repetitions)
-
-
 def assert_promised(cells: dict[str, Cell], repetitions: int) -> dict[str, dict[str, float]]:
     found = {name: failures(*cell, repetitions) for name, cell in cells.items()}
     most = limit(repetitions, sum(promised(kind) for of in found.values() for kind in of))
@@ -94,7 +88,7 @@ def assert_promised(cells: dict[str, Cell], repetitions: int) -> dict[str, dict[
     return found
 
 
-SIZES = [pytest.param(200, id="fast"), pytest.param(20_000, id="full", marks=pytest.mark.slow)]
+SIZES = sizes(200, 20_000)
 
 
 @pytest.mark.parametrize("repetitions", SIZES)
@@ -133,8 +127,6 @@ def test_of_smooth_values_epsilon_is_little_above_that_of_means() -> None:
     assert failures(*CELLS["linear"], 400)["epsilon of line, recentred"] == pytest.approx(0.152, rel=0.02)
     assert failures(*CELLS["flat"], 400)["epsilon of line, recentred"] == pytest.approx(0.137, rel=0.02)
 
-
-# ------------------------------------------------------------------------------------------------- the simulation itself
 
 SMALL = {
     "no ties": (profile("linear"), 60, 4),

@@ -30,7 +30,7 @@ class Population(NamedTuple):
 
     @property
     def distances(self) -> np.ndarray:
-        """Of each group, the true distance in its worst bin."""
+        """For each group, the true distance in its worst bin."""
         return np.abs(self.rates - VALUES).max(axis=1)
 
 
@@ -107,7 +107,7 @@ def test_the_rates_of_error_are_nearly_reached() -> None:
 
 
 def test_reading_a_certificate_in_each_group_is_wrong() -> None:
-    """What the docstring says: the promise of the whole is broken in groups, and the audit finds it."""
+    """As the docstring says: the promise of the whole is broken in groups, and the audit finds it."""
     rng, runs, broken, found = np.random.default_rng(2), 20, 0, 0
     for _ in range(runs):
         scores, groups = rng.random(12000), rng.integers(0, 2, 12000)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from simulation.failures import ALPHA, assert_at_most
+from simulation.failures import ALPHA, assert_at_most, sizes
 
 pytest.importorskip("sklearn", minversion="1.6")
 
@@ -49,7 +49,7 @@ POPULATIONS = {2: population(2), 3: population(3)}
 
 
 class Truth(NamedTuple):
-    """Of each bin that has points of the population."""
+    """For each bin that has points of the population."""
 
     bins: npt.NDArray[np.int64]
     rates: Array
@@ -57,7 +57,7 @@ class Truth(NamedTuple):
 
 
 def truth_of(clf: Any, of: Population) -> Truth:
-    """What is true of what a classifier with its calibrator says; of three classes, about its top label."""
+    """The truth about the answers of a classifier with its calibrator; of three classes, about its top label."""
     scores = clf.estimator_.predict_proba(of.points)
     if len(clf.classes_) == 2:
         bins, values, rates = clf.model_.assign(scores[:, 1]), clf.predict_proba(of.points)[:, 1], of.chances[:, 1]
@@ -86,7 +86,7 @@ ESTIMATORS = {
     "tree": DecisionTreeClassifier(min_samples_leaf=20),  # a dozen scores: whole ties at every edge
 }
 CALIBRATORS = {"certified": None, "uniform-mass": fb.UniformMassBinning(4)}
-REPETITIONS = [pytest.param(40, id="fast"), pytest.param(3000, id="full", marks=pytest.mark.slow)]
+REPETITIONS = sizes(40, 3000)
 
 
 @pytest.mark.parametrize("repetitions", REPETITIONS)
@@ -110,7 +110,7 @@ def test_the_held_out_default_keeps_its_promise(n_classes: int, estimator: str, 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rows_that_trained_the_estimator_break_it(n_classes: int) -> None:
-    """What the simulation would see if the rows that calibrate had been among those that train."""
+    """The simulation would see this if the rows that calibrate had been among those that train."""
     of, rng, broken = POPULATIONS[n_classes], np.random.default_rng(5), 0
     for repetition in range(10):
         X, y = of.draw(rng, 600)

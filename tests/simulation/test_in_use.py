@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from simulation.failures import ALPHA, limit, sizes
 from simulation.laws import Array, Law, mixed, profile, tied_law
 from simulation.whole import Bools, fit, hull, level_of
 
@@ -15,25 +14,15 @@ import fastbin as fb
 
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
 
-ALPHA = 0.1
 SCHEMES = ("umd", "ze", "umb")
 LAWS = ["2 atoms", "21 atoms", "boosting", "70 % at zero", "on the ranks", "continuous"]
-
-
-def limit(repetitions: int, cells: int) -> float:
-    """Alpha and three standard errors, the three corrected for the number of cells."""
-    return ALPHA + float(norm.isf(norm.sf(3.0) / cells)) * math.sqrt(ALPHA * (1.0 - ALPHA) / repetitions)
-
-
-def size(fast: int, full: int) -> list[object]:
-    return [pytest.param(fast, id="fast"), pytest.param(full, id="full", marks=pytest.mark.slow)]
 
 
 def drawn(law: Law, name: str, repetitions: int, n: int) -> tuple[Array, Bools]:
     return law.draw(np.random.default_rng([zlib.crc32(name.encode()), n]), (repetitions, n))
 
 
-@pytest.mark.parametrize("repetitions", size(30, 1_000))
+@pytest.mark.parametrize("repetitions", sizes(30, 1_000))
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", LAWS)
 def test_the_simulation_fits_as_the_library_does(name: str, scheme: str, repetitions: int) -> None:
@@ -81,7 +70,7 @@ def rates_of(model: fb.BinnedModel, law: Law, scores: Array) -> Array:
     return np.diff(law.ones_below(ends)) / np.diff(ends)
 
 
-@pytest.mark.parametrize("repetitions", size(40, 2_000))
+@pytest.mark.parametrize("repetitions", sizes(40, 2_000))
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("name", [*LAWS, "alternating", "two decimals"])
 def test_edges_from_a_part_keep_the_promise(name: str, split: str, repetitions: int) -> None:
@@ -97,8 +86,6 @@ def test_edges_from_a_part_keep_the_promise(name: str, split: str, repetitions: 
         failures += bool(((rates < low) | (rates > high)).any())
     assert failures / repetitions <= limit(repetitions, len(SPLITS) * (len(LAWS) + 2))
 
-
-# ------------------------------------------------------------------------------------------------- fine values
 
 CERTIFIED = {
     "linear": (profile("linear"), 1000, 0),
@@ -130,7 +117,7 @@ def errors(model: fb.BinnedModel, law: Law, lowest: float) -> Array:
     return np.asarray(np.abs(sums - ones) / np.add.reduceat(ends - starts, model.first_step))
 
 
-@pytest.mark.parametrize("repetitions", size(15, 2_000))
+@pytest.mark.parametrize("repetitions", sizes(15, 2_000))
 @pytest.mark.parametrize("options", OPTIONS, ids=["default", "isotonic", "means"])
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_certified_calibration_keeps_its_promise(name: str, options: dict[str, object], repetitions: int) -> None:

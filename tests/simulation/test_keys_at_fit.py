@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from simulation import few_scores
-from simulation.few_scores import ALPHA, N_BINS, RATES, N, failure_rate, failure_rate_of_one_score, limit, scores_of, tally
+from simulation.failures import ALPHA, limit
+from simulation.few_scores import N_BINS, RATES, N, failure_rate, failure_rate_of_one_score, scores_of, tally
 
 import fastbin as fb
 from fastbin._fit import edges
@@ -89,7 +90,7 @@ def test_the_simulation_fits_as_the_calibrators_do(scheme: str, n_scores: int) -
     }[scheme]
     for rate in RATES:
         counts = rng.multinomial(N, np.full(n_scores, 1.0 / n_scores))
-        ones = rng.binomial(counts, np.linspace(0.2, 0.8, n_scores))  # rising, or there would be no map
+        ones = rng.binomial(counts, np.linspace(0.2, 0.8, n_scores))  # rising, or a map could not be fitted
         scores = scores_of(n_scores).repeat(counts)
         labels = np.concatenate([np.arange(count) < one for count, one in zip(counts, ones, strict=True)])
         mixed = rng.permutation(N)

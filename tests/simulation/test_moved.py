@@ -6,24 +6,14 @@ Intervals that take the counted rates as exact, as those of 0.1.0 did, are simul
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
-from simulation.moved import (
-    ALPHA,
-    N_SOURCE,
-    PAGE,
-    TARGETS,
-    Draw,
-    as_exact,
-    draw_outcomes,
-    draws,
-    is_missed,
-    misses,
-)
+from simulation.failures import sizes
+from simulation.moved import ALPHA, N_SOURCE, PAGE, TARGETS, Draw, as_exact, draw_outcomes, draws, is_missed, misses
+from simulation.pages import cells, table
 
 import fastbin as fb
 from fastbin.online import CalibrationMonitor
@@ -31,7 +21,7 @@ from fastbin.online import CalibrationMonitor
 CELLS = [(n_source, target) for n_source in N_SOURCE for target in TARGETS]
 FAST = [(1000, (0.1, 100)), (10_000, (0.01, 100)), (1000, (0.001, 300))]
 
-# Of 100 target labels at a rate of 0.1, and at 0.01: the least share of repetitions in which intervals with exact rates miss.
+# For 100 target labels at a rate of 0.1, and at 0.01: the least share of repetitions in which intervals with exact rates miss.
 EXACT_MISSES = {(1000, (0.1, 100)): 0.3, (10_000, (0.1, 100)): 0.6, (1000, (0.01, 100)): 0.9, (10_000, (0.01, 100)): 0.95}
 
 
@@ -71,9 +61,7 @@ def test_the_certificate_of_the_file_holds_where_its_intervals_do() -> None:
     assert_within(missed, 100, ALPHA, 1)
 
 
-# ------------------------------------------------------------------ by the command line
-
-REPETITIONS = [pytest.param(10, id="fast"), pytest.param(300, id="full", marks=pytest.mark.slow)]
+REPETITIONS = sizes(10, 300)
 
 
 def interval_by_command(draw: Draw, folder: Path, capsys: pytest.CaptureFixture[str]) -> np.ndarray:
@@ -100,11 +88,8 @@ def test_intervals_of_the_command_line_cover(
     assert_within(found, repetitions, ALPHA, 3)
 
 
-# ------------------------------------------------------------------ by the monitor
-
-
 def false_alarms(target: tuple[float, int], repetitions: int, n_outcomes: int, exact: bool) -> int:
-    """Of monitors of the file's model, or of one with exact rates, on outcomes of the target."""
+    """The number of alarms that monitors raise on outcomes of the target: of the file's model, or one with exact rates."""
     alarms = 0
     for repetition, draw in enumerate(draws(10_000, target, repetitions)):
         cal = draw.move()
@@ -114,7 +99,7 @@ def false_alarms(target: tuple[float, int], repetitions: int, n_outcomes: int, e
     return alarms
 
 
-MONITORED = [pytest.param(40, 4000, id="fast"), pytest.param(400, 20_000, id="full", marks=pytest.mark.slow)]
+MONITORED = sizes((40, 4000), (400, 20_000))
 
 
 @pytest.mark.parametrize(("repetitions", "n_outcomes"), MONITORED)
@@ -138,17 +123,10 @@ def test_outcomes_are_the_targets() -> None:
     assert abs(labels[inside].mean() - expected) < 4 * (expected / inside.sum()) ** 0.5
 
 
-# ------------------------------------------------------------------ docs/shift.md
-
-
 def documented() -> dict[tuple[int, tuple[float, int]], tuple[float, float]]:
-    if not PAGE.is_file():
-        pytest.skip(f"{PAGE} is not part of this distribution")
-    found = re.search("<!-- table: moved -->\n(.*?)<!-- end -->", PAGE.read_text(encoding="utf8"), re.DOTALL)
-    assert found, "the page has no table of moved models"
     told = {}
-    for line in found[1].strip().splitlines()[2:]:
-        rate, n_target, *coverages = (float(cell.replace(",", "")) for cell in line.strip("| ").split("|"))
+    for row in cells(table(PAGE, "moved")):
+        rate, n_target, *coverages = (float(cell.replace(",", "")) for cell in row)
         for at, n_source in enumerate(N_SOURCE):
             told[n_source, (rate, int(n_target))] = coverages[2 * at], coverages[2 * at + 1]
     return told

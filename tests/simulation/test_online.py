@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
-from simulation.failures import ALPHA, assert_at_most
+from simulation.failures import ALPHA, assert_at_most, sizes
 from simulation.monitoring import DRIFTS, EDGES, PAGE, VALUES, alarms, half_widths
+from simulation.pages import cells, table
 
 import fastbin as fb
 from fastbin.online import CalibrationMonitor, StreamingBinning
@@ -34,10 +35,7 @@ def true_rates(edges: np.ndarray) -> np.ndarray:
     return np.bincount(bins, rate(grid), len(edges) + 1) / np.bincount(bins, minlength=len(edges) + 1)
 
 
-RUNS = [
-    pytest.param(50, 500, id="fast"),
-    pytest.param(1000, 5000, id="full", marks=pytest.mark.slow),
-]
+RUNS = sizes((50, 500), (1000, 5000))
 
 
 def misses(stream: StreamingBinning, rng: np.random.Generator, n: int, method: Any, *, running: bool = False) -> bool:
@@ -119,10 +117,7 @@ def test_the_expected_evidence_is_at_most_one(n: int, p: float) -> None:
         assert np.exp(binom.logpmf(ones, n, p) + log_e).sum() <= 1.0 + 1e-9
 
 
-MONITORED = [
-    pytest.param(150, 1500, id="fast"),
-    pytest.param(400, 20_000, id="full", marks=pytest.mark.slow),
-]
+MONITORED = sizes((150, 1500), (400, 20_000))
 
 
 @pytest.mark.parametrize(("runs", "n"), MONITORED)
@@ -163,13 +158,7 @@ def test_a_model_is_not_accused_of_being_an_estimate(runs: int, n: int) -> None:
     assert accused > raised
 
 
-DAILY = [
-    pytest.param(120, 8, 3000, id="fast"),
-    pytest.param(2000, 60, 10**6, id="full", marks=pytest.mark.slow),
-]
-
-
-@pytest.mark.parametrize(("runs", "days", "most"), DAILY)
+@pytest.mark.parametrize(("runs", "days", "most"), sizes((120, 8, 3000), (2000, 60, 10**6)))
 def test_false_alarms_are_rare_where_counts_are_looked_at_once_a_day(runs: int, days: int, most: int) -> None:
     """Days of any size, with all rates at an end of what is tolerated; and drift of a bin is found, and named."""
     model = fb.BinnedModel.from_parts(edges=EDGES, values=VALUES, scheme="explicit")
@@ -210,27 +199,20 @@ def test_the_bin_that_drifted_is_the_one_that_is_named() -> None:
 # ------------------------------------------------------------------------------------------------- docs/online.md
 
 
-def table(name: str) -> list[list[str]]:
-    """The cells of a table of the page, without its head."""
-    found = re.search(f"<!-- table: {name} -->\n(.*?)<!-- end -->", PAGE.read_text(encoding="utf8"), re.DOTALL)
-    assert found, f"the page has no table {name}"
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in found[1].strip().splitlines()[2:]]
-
-
-def numbers(cells: list[list[str]]) -> list[float]:
-    return [float(number) for row in cells for cell in row[1:] for number in re.findall(r"0\.\d+", cell)]
+def numbers(rows: list[list[str]]) -> list[float]:
+    return [float(number) for row in rows for cell in row[1:] for number in re.findall(r"0\.\d+", cell)]
 
 
 def test_the_widths_of_the_page_come_out_again() -> None:
-    again = [[cell.strip() for cell in line.strip("|").split("|")] for line in half_widths().splitlines()[2:]]
-    assert numbers(table("half-widths")) == pytest.approx(numbers(again), abs=0.0011)
-    for row in table("half-widths"):
+    told = cells(table(PAGE, "half-widths"))
+    assert numbers(told) == pytest.approx(numbers(cells(half_widths())), abs=0.0011)
+    for row in told:
         theorem6, stitched, beta_binomial, intersected, one_look = (float(cell.split()[0]) for cell in row[1:])
         assert theorem6 > stitched > beta_binomial > intersected > one_look
 
 
 def test_the_delays_of_the_page_come_out_again() -> None:
-    rows = {(row[0], float(row[1])): row for row in table("delays")}
+    rows = {(row[0], float(row[1])): row for row in cells(table(PAGE, "delays"))}
     assert len(rows) == 2 * len(DRIFTS)
     for tolerance in (0.0, 0.03):
         assert float(rows["none", tolerance][2]) <= 0.05 + 3.0 * math.sqrt(0.05 * 0.95 / 1000)
@@ -242,17 +224,12 @@ def test_the_delays_of_the_page_come_out_again() -> None:
 
 # What the monitor says of a rate that changes: what it is in each part of the stream.
 CHANGING = {
-    "never": [0.3],
-    "once": [0.3, 0.6],
-    "from rare to common": [0.05, 0.9],
-    "there and back": [0.2, 0.8] * 10,
+    "never": [0.3], "once": [0.3, 0.6], "from rare to common": [0.05, 0.9], "there and back": [0.2, 0.8] * 10,
     "slowly": np.linspace(0.01, 0.4, 50).tolist(),
-}
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("runs", "n"), [pytest.param(400, 2000, id="fast"), pytest.param(5000, 4000, id="full", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("runs", "n"), sizes((400, 2000), (5000, 4000)))
 @pytest.mark.parametrize("change", list(CHANGING))
 def test_the_interval_of_a_bin_is_about_its_average_rate(change: str, runs: int, n: int) -> None:
     rates = np.repeat(CHANGING[change], n // len(CHANGING[change]))

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most
+from simulation.failures import ALPHA, assert_at_most, assert_mean_at_most, sizes
 from simulation.simulation import POPULATIONS, Population, truth
 
 import fastbin as fb
 
 N, N_BINS = 300, 5
-BOTH = [pytest.param(600, 81, id="fast"), pytest.param(20_000, 82, id="full", marks=pytest.mark.slow)]
+BOTH = sizes((600, 81), (20_000, 82))
 # The map may be wrong by far: "none" takes each score for its frequency, which it is in "linear" alone.
 CASES = [
     (scheme, scaler, name)

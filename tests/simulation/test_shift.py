@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from functools import cache
 from types import ModuleType
@@ -11,38 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from simulation.failures import ALPHA, assert_at_most
+from simulation.failures import ALPHA, assert_at_most, sizes
 
 import fastbin as fb
 from fastbin import shift, theory
-from oracle import REPOSITORY
+from oracle import REPOSITORY, script
 
 Array = Any
 
 
 @cache
 def experiment(name: str) -> ModuleType:
-    """A script of bench/papers, which is no package."""
-    folder = REPOSITORY / "bench" / "papers"
-    sys.path.insert(0, str(folder))
-    try:
-        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(folder))
-    return module
+    return script(REPOSITORY / "bench" / "papers" / f"{name}.py")
 
 
-REPETITIONS = [
-    pytest.param(80, id="fast"),
-    pytest.param(1000, id="full", marks=pytest.mark.slow),
-]
-
-# ------------------------------------------------------------------ covariate shift
+REPETITIONS = sizes(80, 1000)
 
 
 class Tilted:
@@ -169,9 +150,6 @@ def test_estimated_weights_approach_known_ones() -> None:
     assert errors[1] < 0.03
 
 
-# ------------------------------------------------------------------ label shift
-
-
 @pytest.mark.parametrize("repetitions", REPETITIONS)
 @pytest.mark.parametrize(("rate", "n_target"), [(0.1, 100), (0.02, 60)])
 def test_moved_intervals_cover_the_target(rate: float, n_target: int, repetitions: int) -> None:
@@ -226,10 +204,10 @@ def test_equation_18_bounds_the_risk_of_every_move() -> None:
 
 
 def test_table_1_of_sun_song_and_hero() -> None:
-    script = experiment("ssh23_table1")
-    risks = script.table(100, 9, 4)
-    for method, columns in script.PAPER.items():
+    paper = experiment("ssh23_table1")
+    risks = paper.table(100, 9, 4)
+    for method, columns in paper.PAPER.items():
         for (told, spread), ours in zip(columns, risks[method], strict=True):
             assert abs(np.mean(ours) - told) <= spread, method
-    best = min(script.PAPER, key=lambda method: float(np.mean(risks[method].total)))
+    best = min(paper.PAPER, key=lambda method: float(np.mean(risks[method].total)))
     assert best == "COMPOSITE"

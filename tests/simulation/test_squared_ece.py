@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from simulation.failures import assert_at_most
+from simulation.failures import ALPHA, assert_at_most, sizes
 
 import fastbin as fb
 
-ALPHA = 0.1
 TENTHS = (np.arange(10) + 0.5) / 10
 SIGNS = np.where(np.arange(10) % 2, 1.0, -1.0)
 
@@ -66,9 +65,7 @@ def misses(setting: Setting, runs: int, seed: int) -> tuple[int, int]:
     return below, above
 
 
-@pytest.mark.parametrize(
-    ("runs", "seed"), [pytest.param(400, 3, id="fast"), pytest.param(20_000, 4, id="full", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("runs", "seed"), sizes((400, 3), (20_000, 4)))
 @pytest.mark.parametrize("name", list(SETTINGS))
 def test_each_end_misses_at_most_as_often_as_it_says(name: str, runs: int, seed: int) -> None:
     below, above = misses(SETTINGS[name], runs, seed)
@@ -77,9 +74,7 @@ def test_each_end_misses_at_most_as_often_as_it_says(name: str, runs: int, seed:
     assert_at_most(above, runs, 1.2 * ALPHA / 2)
 
 
-@pytest.mark.parametrize(
-    ("runs", "seed"), [pytest.param(400, 5, id="fast"), pytest.param(5000, 6, id="full", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("runs", "seed"), sizes((400, 5), (5000, 6)))
 def test_importance_weights(runs: int, seed: int) -> None:
     rng, n, missed = np.random.default_rng(seed), 1500, np.zeros(2, int)
     values, rates = np.array([0.2, 0.5, 0.8]), np.array([0.25, 0.5, 0.75])

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import binom
-from simulation.failures import assert_rate_is
+from simulation.failures import assert_rate_is, sizes
 from simulation.simulation import POPULATIONS
 
 import fastbin as fb
@@ -23,8 +23,7 @@ import fastbin as fb
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
 
 N = 11
-FAST = [pytest.param(1500, 91, id="fast")]
-BOTH = [*FAST, pytest.param(20_000, 92, id="full", marks=pytest.mark.slow)]
+BOTH = sizes((1500, 91), (20_000, 92))
 
 Calibrator = fb.UniformMassBinning | fb.FixedWidthBinning | fb.VennAbers
 # By the seed of a repetition.

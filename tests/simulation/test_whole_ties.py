@@ -13,8 +13,8 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 from simulation.draws import digest_of, draw_labels, draw_one
+from simulation.failures import ALPHA, limit, sizes
 from simulation.laws import PROFILES, TIED_LAWS, Array, Law, profile, tied_law
 from simulation.whole import Fits, clopper_pearson, fit, hull, level_of, simulated
 
@@ -23,7 +23,6 @@ from reference.keys import draw_labels as slow_draw
 from reference.keys import group_digest
 from reference.whole_ties import WholeTies, whole_ties
 
-ALPHA = 0.1
 SCHEMES = ("umd", "ze", "umb")
 KINDS = ("conditional", "marginal", "ece")
 MEASURED = (*KINDS, "epsilon", "n_bins")
@@ -51,21 +50,13 @@ def cell(
     return dict(zip(MEASURED, found.mean(axis=0).tolist(), strict=True))
 
 
-def limit(repetitions: int, cells: int) -> float:
-    return ALPHA + float(norm.isf(norm.sf(3.0) / cells)) * math.sqrt(ALPHA * (1.0 - ALPHA) / repetitions)
-
-
 def above(found: dict[tuple[object, ...], dict[str, float]], repetitions: int) -> dict[tuple[object, ...], float]:
     """The cells that fail more often than the limit for so many, all kinds counted."""
     most = limit(repetitions, len(found) * len(KINDS))
     return {(*name, kind): of[kind] for name, of in found.items() for kind in KINDS if of[kind] > most}
 
 
-def size(fast: int, full: int) -> list[object]:
-    return [pytest.param(fast, id="fast"), pytest.param(full, id="full", marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("repetitions", size(1_000, 20_000))
+@pytest.mark.parametrize("repetitions", sizes(1_000, 20_000))
 def test_every_law_keeps_its_promise(repetitions: int) -> None:
     n = 1000 if repetitions > 1000 else 400
     found = {(name,): cell(name, n, 10, repetitions) for name in TIED_LAWS}
@@ -74,7 +65,7 @@ def test_every_law_keeps_its_promise(repetitions: int) -> None:
     assert found["continuous, flat",]["conditional"] > 0.5 * ALPHA
 
 
-@pytest.mark.parametrize("repetitions", size(100, 2_000))
+@pytest.mark.parametrize("repetitions", sizes(100, 2_000))
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_size_keeps_its_promise(scheme: str, repetitions: int) -> None:
     sizes = [(n, b) for b in (2, 10, 20) for n in sizes_of(b) if n <= (300 if repetitions == 100 else 10_000)]
@@ -86,14 +77,14 @@ def sizes_of(n_bins: int) -> Iterable[int]:
     return [*first, *(n for n in (30, 100, 300, 1000, 3000, 10_000) if n > first[-1])]
 
 
-@pytest.mark.parametrize("repetitions", size(100, 2_000))
+@pytest.mark.parametrize("repetitions", sizes(100, 2_000))
 def test_one_seed_for_all_samples_keeps_the_promise(repetitions: int) -> None:
     n, n_bins = (300, 5) if repetitions == 100 else (1000, 10)
     found = {(name, s): cell(name, n, n_bins, repetitions, seed=s) for name in TIED_LAWS for s in range(16)}
     assert not above(found, repetitions)
 
 
-@pytest.mark.parametrize("repetitions", size(500, 5_000))
+@pytest.mark.parametrize("repetitions", sizes(500, 5_000))
 @pytest.mark.parametrize("name", ["1 atom", "3 atoms", "21 atoms", "boosting", "70 % at zero", "alternating", "on the ranks"])
 def test_what_is_promised_before_the_labels(name: str, repetitions: int) -> None:
     """By the bins' counts alone: tails of half the level for T and for T - r, and how far the value is from their means."""
@@ -145,7 +136,7 @@ EPSILONS = [
 ]
 
 
-@pytest.mark.parametrize("repetitions", size(200, 2_000))
+@pytest.mark.parametrize("repetitions", sizes(200, 2_000))
 @pytest.mark.parametrize(("name", "n", "n_bins", "epsilon", "bins"), EPSILONS)
 def test_epsilon_is_what_it_was_found_to_be(
     name: str, n: int, n_bins: int, epsilon: float, bins: float, repetitions: int
@@ -153,9 +144,6 @@ def test_epsilon_is_what_it_was_found_to_be(
     found = cell(name, n, n_bins, repetitions)
     assert found["epsilon"] == pytest.approx(epsilon, rel=0.02)
     assert found["n_bins"] == pytest.approx(bins, abs=0.2)
-
-
-# ------------------------------------------------------------------------------------------------- the simulation itself
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -182,7 +170,7 @@ def test_the_simulation_fits_as_the_reference_does(name: str, scheme: str) -> No
 
 
 def true_rates(law: Law, slow: WholeTies) -> Array:
-    """Of the bins of a fit. Where the outermost group holds a cut, scores beyond it were not seen, and are left out."""
+    """One for each bin of a fit. Where the outermost group holds a cut, scores beyond it were not seen, and are left out."""
     lowest, highest, ends = slow.bins[0].cut, slow.bins[-1].cut, np.array([0.0, *slow.edges, 1.0])
     if slow.scheme == "umb":
         ends[1:-1] = law.past(ends[1:-1])

@@ -12,8 +12,6 @@ from scipy.special import betaincinv
 from simulation.draws import digest_of, draw_labels
 from simulation.laws import Array, Integers, Law
 
-__all__ = ["Fits", "blocks", "clopper_pearson", "fit", "groups_of", "hull", "level_of", "ranks_of", "simulated"]
-
 Bools = npt.NDArray[np.bool_]
 BLOCK = 2_000_000  # samples that are drawn at once
 
@@ -176,9 +174,6 @@ def blocks(repetitions: int, n: int) -> Iterator[int]:
         yield min(most, repetitions - start)
 
 
-# ------------------------------------------------------------------------------------------------- the promise
-
-
 def clopper_pearson(x: Integers, n: Integers, level: Array) -> tuple[Array, Array]:
     """Both limits; 0 and 1 without samples."""
     low = np.where(x > 0, betaincinv(np.maximum(x, 1), n - np.maximum(x, 1) + 1.0, level / 2.0), 0.0)
@@ -195,7 +190,7 @@ def level_of(fits: Fits, alpha: float, kind: str) -> Array:
 
 
 def hull(fits: Fits, levels: Array) -> tuple[Array, Array]:
-    """The intervals of all bins, at levels of shape (repetitions, 1); [0, 1] where there is no bin."""
+    """The intervals of all bins, at levels of shape (repetitions, 1); [0, 1] for a missing bin."""
     shape = fits.T.shape
     low, high, levels = np.zeros(shape), np.ones(shape), np.broadcast_to(levels, shape)
     tied = fits.is_there & fits.tied[:, None]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordings import refuses
 
-from fastbin import InputError, InputTypeError
 from fastbin._base.cells import TextCells, as_cells, check_key, in_order
 
 
@@ -31,13 +31,7 @@ def test_integers_in_lists_keep_all_bits() -> None:
 
 @pytest.mark.parametrize(
     "cells",
-    [
-        ["b", "a", "b"],
-        ("b", "a", "b"),
-        np.array(["b", "a", "b"]),
-        np.array(["b", "a", "b"], object),
-        [np.str_("b"), "a", "b"],
-    ],
+    [["b", "a", "b"], ("b", "a", "b"), np.array(["b", "a", "b"]), np.array(["b", "a", "b"], object), [np.str_("b"), "a", "b"]],
 )
 def test_texts(cells: Any) -> None:
     known = as_cells(cells)
@@ -53,10 +47,8 @@ def test_categories_of_pandas() -> None:
     assert read(texts) == read(pd.Series(texts)) == read(pd.Series(["b", "a", "b"])) == ["b", "a", "b"]
     assert read(pd.Categorical([30, 10, 30])) == [30, 10, 30]
     assert read(pd.Series([30, 10], dtype="Int64")) == [30, 10]
-    with pytest.raises(InputError, match=r"cells\[1\] is missing"):
-        as_cells(pd.Categorical(["b", None]))
-    with pytest.raises(InputError, match=r"cells\[1\] is missing"):
-        as_cells(pd.Series([30, None], dtype="Int64"))
+    refuses("InputError cells[1]", as_cells, pd.Categorical(["b", None]))
+    refuses("InputError cells[1]", as_cells, pd.Series([30, None], dtype="Int64"))
 
 
 def test_dictionaries_of_arrow() -> None:
@@ -65,41 +57,39 @@ def test_dictionaries_of_arrow() -> None:
     assert read(plain) == read(plain.dictionary_encode()) == ["b", "a", "b"]
     assert read(pa.chunked_array([plain, plain]))[3:] == ["b", "a", "b"]
     assert read(pa.array([3, 1], pa.uint16())) == [3, 1]
-    with pytest.raises(InputError, match=r"cells\[1\] is missing"):
-        as_cells(pa.array(["b", None]).dictionary_encode())
+    refuses("InputError cells[1]", as_cells, pa.array(["b", None]).dictionary_encode())
 
 
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ([1, True], r"cells\[1\] is True; a key is an integer or a text"),
-        (np.array([True, False]), r"cells\[0\] is True"),
-        (np.array([1.0, 2.0]), r"cells\[0\] is 1\.0"),
-        ([1, 2.5], r"cells\[1\] is 2\.5"),
-        (["a", None], r"cells\[1\] is missing; give every row a key"),
-        (["a", np.nan], r"cells\[1\] is missing"),
-        (["a", 3], r"cells\[1\] is 3, and cells\[0\] is 'a'; pass keys of one type"),
-        ([3, "a"], r"cells\[1\] is 'a', and cells\[0\] is 3"),
-        ([b"a"], r"cells\[0\] is b'a'"),
-        (["a", ""], r"cells\[1\] is '', which is empty"),
-        (["a", "\ud800"], r"cells\[1\] is '\\ud800', which is not valid Unicode"),
-        (["a", "é" * 513], r"cells\[1\] begins with 'éééé.* and has 1026 bytes; a key has at most 1024"),
-        ([1, 2**63], r"cells\[1\] is 9223372036854775808; an integer key lies in"),
-        (np.array([1, 2**63], np.uint64), r"cells\[1\] is 9223372036854775808; an integer key is at most"),
-        (np.array([[1, 2]]), r"one-dimensional, got shape \(1, 2\)"),
-        ("north", "cells is 'north'; pass one key for each row"),
-        ({"north", "south"}, "cells is .*; pass one key for each row, as a list"),
-        ({"north": 1}, "cells is .*; pass one key for each row, as a list"),
-        (iter(["north"]), "cells is .*; pass one key for each row, as a list"),
-        (np.ma.array([1, 2], mask=[0, 1]), r"cells\[1\] is masked"),
-        (np.array(["2026-01-01"], "datetime64[ns]"), r"cells\[0\] is "),
-        (3, "cells is 3; pass one key for each row"),
-        (np.array(["2026-01-01"], "datetime64[D]"), r"cells\[0\] is datetime"),
+        ([1, True], "InputError cells[1]: is True;"),
+        (np.array([True, False]), "InputError cells[0]: is True;"),
+        (np.array([1.0, 2.0]), "InputError cells[0]: is 1.0;"),
+        ([1, 2.5], "InputError cells[1]: is 2.5;"),
+        (["a", None], "InputError cells[1]: is missing;"),
+        (["a", np.nan], "InputError cells[1]: is missing;"),
+        (["a", 3], "InputError cells[1]: is 3,"),
+        ([3, "a"], "InputError cells[1]: is 'a',"),
+        ([b"a"], "InputError cells[0]: is b'a';"),
+        (["a", ""], "InputError cells[1]: is '',"),
+        (["a", "\ud800"], "InputError cells[1]: is '\\ud800',"),
+        (["a", "é" * 513], "InputError cells[1]: begins with 'éééé* and has 1026 bytes"),
+        ([1, 2**63], "InputError cells[1]: is 9223372036854775808; an integer key lies"),
+        (np.array([1, 2**63], np.uint64), "InputError cells[1]: is 9223372036854775808; an integer key is"),
+        (np.array([[1, 2]]), "InputTypeError cells: must be one-dimensional, got shape (1, 2)"),
+        ("north", "InputTypeError cells: is 'north';"),
+        ({"north", "south"}, "InputTypeError cells: is {"),
+        ({"north": 1}, "InputTypeError cells: is {"),
+        (iter(["north"]), "InputTypeError cells: is <list_iterator"),
+        (np.ma.array([1, 2], mask=[0, 1]), "InputError cells[1]: is masked;"),
+        (np.array(["2026-01-01"], "datetime64[ns]"), "InputError cells[0]: is 1767225600000000000;"),
+        (3, "InputTypeError cells: is 3;"),
+        (np.array(["2026-01-01"], "datetime64[D]"), "InputError cells[0]: is datetime.date(2026,"),
     ],
 )
 def test_what_is_no_key_is_refused_by_position(cells: Any, message: str) -> None:
-    with pytest.raises((InputError, InputTypeError), match=message):
-        as_cells(cells)
+    refuses(message, as_cells, cells)
 
 
 def test_the_longest_text() -> None:
@@ -110,15 +100,12 @@ def test_one_key() -> None:
     assert check_key(np.int8(3)) == 3
     assert check_key(np.str_("a")) == "a"
     for key in (True, 1.0, None, b"a", np.bool_(True)):
-        with pytest.raises(InputTypeError, match="cell is"):
-            check_key(key)
+        refuses("InputTypeError cell", check_key, key)
 
 
 def test_order_is_that_of_bytes() -> None:
     texts = ["ﬀ", "\U00010000", "z", "é", "Z", "a\0", "a"]
     assert in_order(texts, "keys") == sorted(texts, key=str.encode)
     assert in_order([3, -1, 2**63 - 1], "keys") == [-1, 3, 2**63 - 1]
-    with pytest.raises(InputError, match="keys holds 'a' twice"):
-        in_order(["a", "b", "a"], "keys")
-    with pytest.raises(InputError, match=r"keys\[1\] is 1, and keys\[0\] is 'a'"):
-        in_order(["a", 1], "keys")
+    refuses("InputError keys", in_order, ["a", "b", "a"], "keys")
+    refuses("InputError keys[1]", in_order, ["a", 1], "keys")

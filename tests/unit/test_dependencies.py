@@ -1,4 +1,4 @@
-"""What an optional dependency brings: where it is missing, fastbin's own error names the command that installs it."""
+"""Where an optional dependency is missing, fastbin's own error names the command that installs it."""
 
 from __future__ import annotations
 
@@ -42,19 +42,11 @@ for call in {calls}:
 
 CALLS = {
     "scipy": (
-        "fit",
-        "model.interval()",
-        "model.predict_interval([0.3])",
-        "model.certificate()",
-        "fb.epsilon(1000, n_bins=10)",
-        "fb.choose_n_bins(1000, epsilon=0.1)",
-        "fb.intervals.wilson([3], [10], alpha=0.1)",
-        "fb.intervals.beta_binomial([3], [10], alpha=0.1)",
-        "fb.PlattScaling().fit(scores, labels)",
-        "fb.TemperatureScaling().fit(scores, labels)",
-        "fb.BetaScaling().fit(scores, labels)",
-        "fb.online.CalibrationMonitor(model).update(scores, labels)",
-        "fb.assess.squared_ece(scores.round(1), labels)",
+        "fit", "model.interval()", "model.predict_interval([0.3])", "model.certificate()", "fb.epsilon(1000, n_bins=10)",
+        "fb.choose_n_bins(1000, epsilon=0.1)", "fb.intervals.wilson([3], [10], alpha=0.1)",
+        "fb.intervals.beta_binomial([3], [10], alpha=0.1)", "fb.PlattScaling().fit(scores, labels)",
+        "fb.TemperatureScaling().fit(scores, labels)", "fb.BetaScaling().fit(scores, labels)",
+        "fb.online.CalibrationMonitor(model).update(scores, labels)", "fb.assess.squared_ece(scores.round(1), labels)",
         "fb.assess.check_certificate(model, scores, labels)",
     ),
     "numba": (
@@ -68,7 +60,7 @@ CALLS = {
         "fb.report.render_report(fb.report.assess_model(model, scores, labels))",
     ),
     "pyarrow": ("cli", "fb.tables.table.arrow()"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CALLS)

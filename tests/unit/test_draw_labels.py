@@ -9,8 +9,8 @@ from random import Random
 import numpy as np
 import pytest
 from scipy import stats
+from wordings import refuses
 
-import fastbin as fb
 from fastbin._core.fit import draw_labels
 from reference import keys as reference
 
@@ -27,7 +27,7 @@ def hypergeometric(count: int, ones: int, chosen: int) -> dict[int, Fraction]:
     ways = math.comb(count, chosen) if count < 10**6 else None
     if ways is not None:
         return {f: Fraction(math.comb(ones, f) * math.comb(count - ones, chosen - f), ways) for f in support}
-    # Of few ones, each is among the chosen in turn.
+    # For few ones: each is among the chosen in turn.
     chances = {0: Fraction(1)}
     for i in range(ones):
         after: dict[int, Fraction] = {}
@@ -39,16 +39,17 @@ def hypergeometric(count: int, ones: int, chosen: int) -> dict[int, Fraction]:
     return chances
 
 
-def draws(count: int, ones: int, chosen: int, digests: range) -> tuple[np.ndarray, np.ndarray]:
-    """f and y for many digests."""
-    pairs = [draw_labels(reference.digest([seed]), [0.5], [count], [ones], [chosen]) for seed in digests]
-    return np.array([f[0] for f, _ in pairs]), np.array([y[0] for _, y in pairs])
+def draws(count: int, ones: int, chosen: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """f and y for `n` pairs of a digest and a score, a hundred scores for each digest."""
+    columns = [np.arange(100) / 100, *(np.full(100, number) for number in (count, ones, chosen))]
+    pairs = [draw_labels(reference.digest([seed]), *columns) for seed in range(n // 100)]
+    return np.concatenate([f for f, _ in pairs]), np.concatenate([y for _, y in pairs])
 
 
 @pytest.mark.parametrize(("count", "ones", "chosen"), [*SMALL, *LARGER])
 def test_the_law(count: int, ones: int, chosen: int) -> None:
     """Chi-square over f, cells of fewer than five expected draws joined; and y given f is a fair draw of the chosen."""
-    f, y = draws(count, ones, chosen, range(N_DRAWS))
+    f, y = draws(count, ones, chosen, N_DRAWS)
     chances = hypergeometric(count, ones, chosen)
     assert set(f.tolist()) <= set(chances)
     observed, expected = [0.0], [0.0]
@@ -75,7 +76,7 @@ def test_the_spread_of_large_groups(count: int) -> None:
     """Mean and variance of f, by their exact values; the two shapes are half and half, and one of a hundred."""
     for ones, chosen in ((count // 2, count // 3), (count // 100, count // 2)):
         n = 2000 if count < 10**12 else 100
-        f, _ = draws(count, ones, chosen, range(n))
+        f, _ = draws(count, ones, chosen, n)
         mean = chosen * ones / count
         variance = mean * (1 - ones / count) * (count - chosen) / (count - 1)
         assert abs(f.mean() - mean) < 4 * math.sqrt(variance / n)
@@ -122,7 +123,7 @@ def test_groups_are_drawn_one_by_one() -> None:
     (0.5, 2, 1, -1), (0.5, 2**53 + 1, 1, 1),
 ])  # fmt: skip
 def test_impossible_groups(score: float, count: int, ones: int, chosen: int) -> None:
-    with pytest.raises(fb.InputError, match=r"^group 1 with score .* cannot be drawn; "):
-        draw_labels(0, [0.5, score], [2, count], [1, ones], [1, chosen])
-    with pytest.raises(fb.InputError, match=r"^counts, ones and chosen have 2 entries, scores 1"):
-        draw_labels(0, [0.5], [2, 2], [1, 1], [1, 1])
+    refuses(
+        "InputError: group 1 with score * cannot be drawn; ", draw_labels, 0, [0.5, score], [2, count], [1, ones], [1, chosen]
+    )
+    refuses("InputError: counts, ones and chosen have", draw_labels, 0, [0.5], [2, 2], [1, 1], [1, 1])

@@ -105,8 +105,6 @@ def test_a_command_says_it_in_a_line(step: str, error: str, tmp_path: Path) -> N
     assert sorted(os.listdir(tmp_path)) == ["m.fbm", "rows.csv"]
 
 
-# ---------------------------------------------------------------------- folders of others
-
 AS_NOBODY = """
 import os, sys
 import fastbin as fb
@@ -155,9 +153,6 @@ def test_a_folder_that_may_be_read_alone(tmp_path: Path) -> None:
         assert path.read_bytes() == before
     finally:
         folder.chmod(0o755)
-
-
-# ---------------------------------------------------------------------- links that change while a file is written
 
 
 @pytest.mark.usefixtures("way")

@@ -6,7 +6,6 @@ import copy
 import gc
 import math
 import os
-import re
 import stat
 import weakref
 from collections.abc import Callable
@@ -15,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
-from fastbin._base.files import replace_file
-from fastbin._core.schemes import KINDS, SCHEMES, TIES
+from fastbin._core.schemes import SCHEMES, TIES
 from fresh_python import run_python
 
 PARTS: dict[str, Any] = {
@@ -97,8 +96,7 @@ def test_an_interpolated_model() -> None:
     assert made.kind == "linear"
     assert made.predict([0.0, 0.2, 0.3, 0.6, 1.0]) == pytest.approx([0.1, 0.1, 0.3, 0.9, 0.9], abs=1e-15)
     assert repr(made) == "BinnedModel(scheme='isotonic', 2 knots, 0 samples)"
-    with pytest.raises(fb.InputError):
-        made.assign([0.3])
+    refuses("InputError: an argument is NULL, zero", made.assign, [0.3])
 
 
 def test_a_smooth_model() -> None:
@@ -110,39 +108,40 @@ def test_a_smooth_model() -> None:
     assert made.predict(scores) == pytest.approx([1 / (1 + math.exp(1 - 2 * score)) for score in scores], rel=1e-15)
 
 
+# The beginnings of three sentences of C.
+EDGES, TALLY = "InputError: the edges are not finite", "InputError: a count is negative"
+ORIGIN = "InputError: n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio"
 BAD_PARTS = [
-    ({"edges": [0.25, 0.5]}, "edges has shape (2,); a step model with 4 values needs (3,)"),
-    ({"edges": None}, "edges is None; a step model with 4 values needs 3"),
-    ({"edge_keys": [1]}, "edge_keys has shape (1,); a step model with 4 values needs (3,)"),
-    ({"counts": [1]}, "counts has shape (1,); a step model with 4 values needs (4,)"),
-    ({"label_sums": None}, "counts and label_sums come together or not at all"),
-    ({"weight_sums": [1.0] * 4}, "weight_sums, weighted_label_sums and weight_square_sums come together or not at all"),
-    ({"scheme": "histogram"}, "scheme is 'histogram'; choose one of 'other', 'umd', "),
-    ({"ties": "best"}, "ties is 'best'; choose one of 'none', 'random', 'upper', 'lower', 'isolate', 'whole'"),
-    ({"kind": "tree"}, "kind is 'tree'; choose one of 'step', 'linear', 'smooth'"),
-    ({"map": "cubic"}, "map is 'cubic'; choose one of 'none', 'logistic', 'beta', 'quadratic', 'spline'"),
-    ({"edges": [0.5, 0.25, 0.6]}, "the edges are not finite or not in ascending order of (edge, key), or"),
-    ({"edges": [0.1, 0.2, math.nan]}, "the edges are not finite or not in ascending order of (edge, key), or"),
-    ({"edge_keys": [5, 4, 0]}, "the edges are not finite or not in ascending order of (edge, key), or"),
-    ({"values": [0.0, 0.5, 0.5, 1.0000001]}, "a value is not in [0, 1]"),
-    ({"values": [0.0, 0.5, math.nan, 1.0]}, "a value is not in [0, 1]"),
-    ({"counts": [4, -8, 2, 3]}, "a count is negative, a label sum is not between 0 and its count, or"),
-    ({"label_sums": [0, 1, 3, 3]}, "a count is negative, a label sum is not between 0 and its count, or"),
-    ({"n_samples": 10}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
-    ({"n_positive": 21}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
-    ({"n_tied": 21}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
-    ({"delta": 1.0}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
-    ({"odds_ratio": 0.0}, "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is"),
-    ({"score_range": (1.0, 0.0)}, "the score range is empty or NaN"),
-    ({"map_parameters": (1.0,)}, "the map parameters, clip or knots are not finite or out of bounds, or the model cannot"),
+    ({"edges": [0.25, 0.5]}, "InputError edges: has shape (2,); a step model with 4 values needs (3,)"),
+    ({"edges": None}, "InputError edges: is None; a step model with 4 values needs 3"),
+    ({"edge_keys": [1]}, "InputError edge_keys: has shape (1,); a step model with 4 values needs (3,)"),
+    ({"counts": [1]}, "InputError counts: has shape (1,); a step model with 4 values needs (4,)"),
+    ({"label_sums": None}, "InputError: counts and label_sums come together or not at all"),
+    ({"weight_sums": [1.0] * 4}, "InputError: weight_sums, weighted_label_sums and weight_square_sums come together"),
+    ({"scheme": "histogram"}, "InputError scheme: is 'histogram'; choose one of 'other', 'umd',"),
+    ({"ties": "best"}, "InputError ties: is 'best'; choose one of 'none', 'random', 'upper', 'lower', 'isolate', 'whole'"),
+    ({"kind": "tree"}, "InputError kind: is 'tree'; choose one of 'step', 'linear', 'smooth'"),
+    ({"map": "cubic"}, "InputError map: is 'cubic'; choose one of 'none', 'logistic', 'beta', 'quadratic', 'spline'"),
+    ({"edges": [0.5, 0.25, 0.6]}, EDGES),
+    ({"edges": [0.1, 0.2, math.nan]}, EDGES),
+    ({"edge_keys": [5, 4, 0]}, EDGES),
+    ({"values": [0.0, 0.5, 0.5, 1.0000001]}, "InputError: a value is not in [0, 1]"),
+    ({"values": [0.0, 0.5, math.nan, 1.0]}, "InputError: a value is not in [0, 1]"),
+    ({"counts": [4, -8, 2, 3]}, TALLY),
+    ({"label_sums": [0, 1, 3, 3]}, TALLY),
+    ({"n_samples": 10}, ORIGIN),
+    ({"n_positive": 21}, ORIGIN),
+    ({"n_tied": 21}, ORIGIN),
+    ({"delta": 1.0}, ORIGIN),
+    ({"odds_ratio": 0.0}, ORIGIN),
+    ({"score_range": (1.0, 0.0)}, "InputError: the score range is empty or NaN"),
+    ({"map_parameters": (1.0,)}, "InputError: the map parameters, clip or knots are not finite"),
 ]
 
 
 @pytest.mark.parametrize(("changes", "told"), BAD_PARTS)
 def test_impossible_parts_are_refused(changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(fb.InputError) as caught:
-        model(**changes)
-    assert str(caught.value).startswith(told)
+    refuses(told, model, **changes)
 
 
 def test_a_model_is_not_made_by_calling_its_class() -> None:
@@ -196,7 +195,6 @@ def test_equality_is_that_of_the_bytes() -> None:
 
 def test_repr() -> None:
     assert repr(model()) == "BinnedModel(scheme='umd', 4 bins, 20 samples)"
-    assert KINDS[0] == "step"
 
 
 def test_predict_one_and_predict_agree() -> None:
@@ -214,8 +212,7 @@ def test_lookup_gives_rows_of_a_table() -> None:
     scores, keys = [0.9, 0.1, 0.25], np.array([0, 0, 2**63], np.uint64)
     assert made.lookup(scores, table, keys=keys).tolist() == table[made.assign(scores, keys=keys)].tolist()
     for wrong in (table[:3], np.empty((5, 3)), np.empty((4, 0))):
-        with pytest.raises(fb.InputError, match=re.escape("table must have one row per bin (4), got shape")):
-            made.lookup(scores, wrong)
+        refuses("InputError: table must have one row per bin (4), got shape", made.lookup, scores, wrong)
 
 
 # ------------------------------------------------------------------------------------------------- evidence
@@ -313,19 +310,3 @@ def test_save_replaces_whole_files(tmp_path: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
-
-
-def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "model.fbm"
-    path.write_text("old")
-
-    def write(file: Any) -> None:
-        file.write(b"half a mod")
-        raise OSError("no space left")
-
-    with pytest.raises(OSError, match="no space left"):
-        replace_file(path, write)
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["model.fbm"]
-    with pytest.raises(FileNotFoundError):
-        model().save(tmp_path / "no folder" / "model.fbm")

@@ -1,4 +1,4 @@
-"""What is shipped: the source distribution builds and tests without the repository; the wheel holds what runs, and no more."""
+"""The packages: the source distribution builds and tests without the repository; the wheel holds what runs, and no more."""
 
 from __future__ import annotations
 
@@ -71,9 +71,6 @@ def wheel(copy: Path) -> set[str]:
         return set(archive.namelist())
 
 
-# ------------------------------------------------------------------------------------------------- source distribution
-
-
 def test_sdist_holds_all_sources(sdist: set[str]) -> None:
     wanted = tree(
         ".py",
@@ -116,9 +113,6 @@ def test_sdist_holds_nothing_built(sdist: set[str]) -> None:
     assert not generated
 
 
-# ------------------------------------------------------------------------------------------------- wheel
-
-
 wheels_take_long = pytest.mark.slow  # compiling everything anew
 
 
@@ -152,9 +146,6 @@ def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
 def test_wheel_names_licence_and_command(wheel: set[str]) -> None:
     folder = f"fastbin_calibration-{fb.__version__}.dist-info"
     assert {f"{folder}/METADATA", f"{folder}/entry_points.txt", f"{folder}/licenses/LICENSE"} <= wheel
-
-
-# ------------------------------------------------------------------------------------------------- as installed
 
 
 def test_the_header_that_is_shipped_is_the_header() -> None:

@@ -11,8 +11,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.special import expit, logit
+from scipy.stats import norm
 
-from oracle import CREDIT, REPOSITORY
+import oracle
+from oracle import CREDIT, REPOSITORY, Case, close, script
 
 # Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
@@ -35,9 +39,6 @@ def papers() -> Iterator[dict[str, ModuleType]]:
         for name in set(sys.modules) - known:
             if Path(getattr(sys.modules[name], "__file__", None) or "").parent == SCRIPTS:
                 del sys.modules[name]
-
-
-# ------------------------------------------------------------------------------------------------- CREDIT
 
 
 def write_credit_like(path: Path, n_rows: int) -> None:
@@ -111,9 +112,6 @@ def test_credit_study_on_the_data(
     ]  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------- two Gaussians
-
-
 def test_best_number_of_bins_of_a_parabola(papers: dict[str, ModuleType]) -> None:
     n_bins = np.array([10, 14, 20, 28, 40, 56, 80])
     risk = 1e-3 * np.exp(0.3 * np.log(n_bins / 30.0) ** 2)
@@ -162,9 +160,6 @@ def test_recalibration_study(papers: dict[str, ModuleType], tmp_path: Path, caps
     assert protocol.draws_for(10**7, 10, least=2) == 2
 
 
-# ------------------------------------------------------------------------------------------------- what is kept
-
-
 @pytest.mark.parametrize("name", ["gr21_credit", "ssh23_risk"])
 def test_printed_results_are_kept_and_complete(name: str) -> None:
     text = (SCRIPTS / "results" / f"{name}.txt").read_text(encoding="utf8")
@@ -173,3 +168,136 @@ def test_printed_results_are_kept_and_complete(name: str) -> None:
     for paragraph in text.split("What the paper observes")[1].split("\n\n"):
         if ": does not hold" in paragraph:
             assert "\n  why    " in paragraph, paragraph
+
+
+# ------------------------------------------------------------------------------------------------- the two-Gaussian family
+
+TwoGaussians = script(SCRIPTS / "gaussians.py").TwoGaussians
+
+
+@oracle.cases("gauss_step_risk")
+def test_step_risk_is_the_oracles(case: Case) -> None:
+    risk = TwoGaussians(case.inputs["pi"]).step_risk(case.inputs["cuts_z"], case.inputs["values"])
+    for name, value in zip(("Rcal", "Rsha", "R", "MSE"), risk, strict=True):
+        assert close(value, case.expected[name], case.tolerance)
+
+
+@oracle.cases("gauss_injective_risk")
+def test_smooth_risk_is_the_oracles(case: Case) -> None:
+    w0, w1 = case.inputs["w0"], case.inputs["w1"]
+    risk = TwoGaussians(case.inputs["pi"]).smooth_risk(lambda z: w1 * z / (w1 * z + w0 * (1 - z)))
+    for name, value in zip(("Rcal", "Rsha", "R", "MSE"), risk, strict=True):
+        assert close(value, case.expected[name], case.tolerance)
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.1, 0.01])
+def test_integrals_meet_adaptive_quadrature(rate: float) -> None:
+    family = TwoGaussians(rate)
+
+    def density(x: float) -> float:
+        return float(rate * norm.pdf(x, 2) + (1 - rate) * norm.pdf(x, -2))
+
+    def eta(x: float) -> float:
+        return float(expit(4 * x + logit(rate)))
+
+    squared, _ = quad(lambda x: eta(x) ** 2 * density(x), -13, 13, epsabs=1e-13, limit=400)
+    left, _ = quad(lambda x: eta(x) * (1 - eta(x)) * density(x), -13, 13, epsabs=1e-13, limit=400)
+    assert abs(family.mean_eta_squared() - squared) < 1e-12
+    assert abs(family.irreducible() - left) < 1e-12
+
+
+def test_many_step_functions_at_once_are_each_alone() -> None:
+    rng = np.random.default_rng(0)
+    family = TwoGaussians(0.3)
+    edges = np.sort(rng.random((6, 4)), axis=1)
+    values = rng.integers(0, 3, (6, 5)) / 2.0  # levels repeat
+    together = family.step_risk(edges.reshape(2, 3, 4), values.reshape(2, 3, 5))
+    for position in range(6):
+        alone = family.step_risk(edges[position], values[position])
+        for whole, single in zip(together, alone, strict=True):
+            assert abs(whole.ravel()[position] - single) < 1e-15
+
+
+def test_equal_values_are_one_level() -> None:
+    family = TwoGaussians(0.5)
+    split, merged = family.step_risk([0.2, 0.6], [0.1, 0.7, 0.7]), family.step_risk([0.2], [0.1, 0.7])
+    assert split == pytest.approx(merged, abs=1e-15)
+
+
+def test_samples_follow_the_family() -> None:
+    family = TwoGaussians(0.2)
+    scores, labels = family.sample(200_000, np.random.default_rng(1))
+    assert abs(labels.mean() - 0.2) < 0.005
+    masses, positive = family.bins([0.1, 0.5, 0.9])
+    bins = np.searchsorted([0.1, 0.5, 0.9], scores)
+    assert np.abs(np.bincount(bins) / scores.size - masses).max() < 0.005
+    assert np.abs(np.bincount(bins, labels) / scores.size - positive).max() < 0.005
+    assert abs(((labels - family.eta(scores)) ** 2).mean() - family.irreducible()) < 0.001
+
+
+def test_far_bins_keep_their_digits() -> None:
+    masses, positive = TwoGaussians(0.5).bins(expit(np.array([-30.0, 9.0, 10.0])))
+    exact = 0.5 * (norm.sf(7) - norm.sf(8))
+    assert positive[2] == pytest.approx(exact, rel=1e-10)
+    assert masses.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+# ------------------------------------------------------------------------------------------------- top labels
+
+TOP_LABEL = SCRIPTS / "cifar10_top_label.py"
+
+
+@pytest.fixture
+def top_label() -> ModuleType:
+    return script(TOP_LABEL)
+
+
+def write_logits(folder: Path) -> None:
+    """Overconfident logits of four classes: the truth is drawn at half of them."""
+    rng = np.random.default_rng(1)
+    columns = {}
+    for part, n in (("calibration", 2000), ("test", 4000)):
+        logits = rng.normal(0.0, 3.0, (n, 4)).astype(np.float32)
+        chances = np.exp(logits / 2.0)
+        labels = (rng.random((n, 1)) > np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)).sum(axis=1)
+        columns |= {f"{part}_logits": logits, f"{part}_labels": np.minimum(labels, 3).astype(np.uint8)}
+    np.savez(folder / "cifar10_resnet50.npz", **columns)
+
+
+def test_every_method_is_measured(
+    top_label: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_logits(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(TOP_LABEL), "--data", str(tmp_path), "--bootstrap", "2"])
+    top_label.main()
+    printed = capsys.readouterr().out
+    table = {line[:28].strip(): line[28:].split() for line in printed.split("\n\n")[1].splitlines()[1:]}
+    assert {"softmax", "temperature scaling", *top_label.OURS} <= set(table)
+    errors = {name: float(row[0]) for name, row in table.items()}
+    for name in ("TopLabelBinning", "TopLabelBinning, certified", "temperature scaling"):
+        assert errors[name] < 0.7 * errors["softmax"], name
+    assert float(table["softmax"][1]) > 0.0
+    assert {len(row) for row in table.values()} <= {7, 9, 10}
+    assert printed.count("With probability at least 90 % over the 2,000 calibration samples") == 6
+    assert "normalized probabilities have no certificate" in printed
+
+
+def test_temperature_scaling_finds_the_temperature(top_label: ModuleType, tmp_path: Path) -> None:
+    write_logits(tmp_path)
+    calibration, test = top_label.read_rows(tmp_path / top_label.FILE)
+    truth = np.exp(test.logits / 2.0)
+    truth /= truth.sum(axis=1, keepdims=True)
+    assert np.abs(top_label.temperature(calibration, test).matrix - truth).max() < 0.05
+
+
+def test_without_data_it_says_so(
+    top_label: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(top_label.DATA_VARIABLE, raising=False)
+    for arguments, said in (
+        ([], "skipped: no data folder"),
+        (["--data", str(tmp_path)], "skipped: cifar10_resnet50.npz is not in"),
+    ):
+        monkeypatch.setattr(sys, "argv", [str(TOP_LABEL), *arguments])
+        top_label.main()
+        assert said in capsys.readouterr().out

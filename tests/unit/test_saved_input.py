@@ -1,4 +1,4 @@
-"""Files that are no model, or say that they are longer than they are: refused before they are read."""
+"""Files that do not hold a model, or say that they are longer than they are: refused before they are read."""
 
 from __future__ import annotations
 

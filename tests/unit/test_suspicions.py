@@ -129,9 +129,6 @@ def test_a_classifier_that_is_worse_than_chance_is_told_of() -> None:
     assert re.match(FALLS, text)
 
 
-# ------------------------------------------------------------------------------------------------- the test itself
-
-
 def test_the_tail_is_that_of_fractions() -> None:
     """Against whole numbers: the share of all draws that have as many ones at least."""
     random = Random(5)
@@ -189,9 +186,6 @@ def test_around_the_median() -> None:
     assert [column.tolist() for column in around_the_median(scores, is_one)] == [[2, 2, 1], [1, 1, 0]]
     weights = np.array([0, 9, 1, 2, 1])
     assert [column.tolist() for column in around_the_median(scores, is_one, weights)] == [[0, 9, 4], [0, 9, 0]]
-
-
-# ------------------------------------------------------------------------------------------------- labels for scores
 
 
 @calibrators

@@ -18,7 +18,6 @@ Words and numbers are as in README.md; the first line is `fastbin-set-vectors 1`
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -28,13 +27,13 @@ from random import Random
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from vectors.texts import hexed, write  # noqa: E402
+
 import reference  # noqa: E402
 import strategies  # noqa: E402
 from reference.containers import model_bytes  # noqa: E402
 from reference.model_set import CLASS_WISE, GIVEN, POOL, REFUSE, SEGMENTS, TOP_LABEL, Key, ModelSet  # noqa: E402
 from reference.step_model import StepModel  # noqa: E402
-
-__all__ = ["FILE", "set_vectors"]
 
 FILE = HERE / "sets.txt"
 
@@ -56,10 +55,6 @@ FITS: list[tuple[str, str, int, int, str, str, dict[str, object]]] = [
 ]
 
 TEXTS = ["-1", "Zürich", "a", "a b", "ab", "b" * 1024, "é", "ß", "ﬀ", "\U0001f600", "a" * 8, "a" * 9, "17", "\x00", "a\x00"]
-
-
-def _hex(number: float) -> str:
-    return re.sub(r"\.?0+p", "p", number.hex()) if "." in number.hex() else number.hex()
 
 
 def models() -> list[bytes]:
@@ -140,7 +135,7 @@ def _set(name: str, models_: ModelSet) -> Iterator[str]:
         for score in _scores(models_, number, rng):
             key = rng.randrange(2**64)
             bin_number, value = models_.assign_one(number, score, key), models_.predict_one(number, score, key)
-            yield f"query {number} {_hex(score)} {key:#x} {bin_number} {_hex(value)}"
+            yield f"query {number} {hexed(score)} {key:#x} {bin_number} {hexed(value)}"
     yield from _rows(models_, lowest, rng)
     yield from _refusals(models_)
 
@@ -163,7 +158,7 @@ def _rows(models_: ModelSet, lowest: int, rng: Random) -> Iterator[str]:
         for score in rng.sample(scores, length):
             key = reference.row_key(seed, row)
             bin_number, value = models_.assign_one(number, score, key), models_.predict_one(number, score, key)
-            yield f"row {number} {_hex(score)} {bin_number} {_hex(value)}"
+            yield f"row {number} {hexed(score)} {bin_number} {hexed(value)}"
             row += 1
 
 
@@ -172,22 +167,12 @@ def _refusals(models_: ModelSet) -> Iterator[str]:
         yield f"refuse {number} nan {SCORE_NAN}"
         yield f"refuse {number} -inf {SCORE_RANGE}"
         if math.isfinite(model.score_max) and model.out_of_range == "refuse":
-            yield f"refuse {number} {_hex(math.nextafter(model.score_max, math.inf))} {SCORE_RANGE}"
+            yield f"refuse {number} {hexed(math.nextafter(model.score_max, math.inf))} {SCORE_RANGE}"
     yield f"refuse {len(models_.models)} 0x1p-1 {ARGUMENT}"
     yield f"refuse -2 0x1p-1 {ARGUMENT}"
     if models_.unknown == REFUSE:
         yield f"refuse -1 0x1p-1 {CELL}"
 
 
-def main() -> int:
-    if "--check" in sys.argv[1:]:
-        if FILE.read_text(encoding="ascii") != set_vectors():
-            print(f"{FILE.name} is not what {Path(__file__).name} writes", file=sys.stderr)
-            return 1
-        return 0
-    FILE.write_text(set_vectors(), encoding="ascii", newline="\n")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(FILE, set_vectors()))

@@ -23,7 +23,6 @@ Then come the samples, and what was counted:
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,12 +31,12 @@ from random import Random
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from vectors.texts import hexed, write  # noqa: E402
+
 import strategies  # noqa: E402
 from reference.keys import KEY_ABOVE, KEY_BELOW, MAX_KEY  # noqa: E402
 from reference.step_model import Edge  # noqa: E402
 from reference.stream import Stream, uniform_mass_edges  # noqa: E402
-
-__all__ = ["FILE", "stream_vectors"]
 
 FILE = HERE / "streams.txt"
 
@@ -63,11 +62,6 @@ TIES: list[Edge] = [
 ]  # fmt: skip
 
 
-def _hex(number: float) -> str:
-    """The double in hexadecimal, without the zeros at its end: 0x1.8p+0."""
-    return re.sub(r"\.?0+p", "p", number.hex()) if "." in number.hex() else number.hex()
-
-
 def _key(rng: Random) -> int:
     return rng.choice([0, 1, 2**63 - 1, 2**63, MAX_KEY, rng.randrange(2**64 - 1)])
 
@@ -77,10 +71,10 @@ def _lines(
 ) -> Iterator[str]:
     yield ""
     yield f"stream {name}"
-    yield f"range {_hex(stream.score_min)} {_hex(stream.score_max)}"
+    yield f"range {hexed(stream.score_min)} {hexed(stream.score_max)}"
     yield f"seed {seed:#x}"
     for edge, key in stream.edges:
-        yield f"edge {_hex(edge)} {key:#x}"
+        yield f"edge {hexed(edge)} {key:#x}"
     if stream.running_variances is None:
         yield f"begin tally {stream.n_samples} {stream.n_positive} {stream.n_tied}"
         yield from (f"bin {count} {total}" for count, total in zip(stream.counts, stream.label_sums, strict=True))
@@ -90,10 +84,10 @@ def _lines(
     bins = stream.update(scores, labels, keys, seed)
     for i, (score, label, b) in enumerate(zip(scores, labels, bins, strict=True)):
         key = "-" if keys is None else f"{keys[i]:#x}"
-        yield f"sample {_hex(score)} {label} {key} {b}"
+        yield f"sample {hexed(score)} {label} {key} {b}"
     yield f"totals {stream.n_samples} {stream.n_positive} {stream.n_tied}"
     for b, (count, total) in enumerate(zip(stream.counts, stream.label_sums, strict=True)):
-        variance = "-" if stream.running_variances is None else _hex(stream.running_variances[b])
+        variance = "-" if stream.running_variances is None else hexed(stream.running_variances[b])
         yield f"state {count} {total} {variance}"
     yield "end"
 
@@ -126,4 +120,4 @@ def stream_vectors() -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(stream_vectors(), encoding="ascii", newline="\n")
+    sys.exit(write(FILE, stream_vectors()))

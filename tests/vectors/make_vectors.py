@@ -10,7 +10,6 @@ machine.
 from __future__ import annotations
 
 import math
-import re
 import struct
 import sys
 from collections.abc import Iterator
@@ -20,13 +19,13 @@ from random import Random
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from vectors.texts import hexed, write  # noqa: E402
+
 import reference  # noqa: E402
 import strategies  # noqa: E402
 from reference import StepModel, uniform_mass  # noqa: E402
 from reference.keys import KEY_ABOVE, KEY_BELOW, MAX_KEY  # noqa: E402
 from strategies import CalibrationData  # noqa: E402
-
-__all__ = ["vectors"]
 
 FILE = HERE / "vectors.txt"
 
@@ -86,11 +85,6 @@ FITS: list[tuple[str, str, str, int, int, str, str, dict[str, object]]] = [
 ]  # fmt: skip
 
 
-def _hex(number: float) -> str:
-    """The double in hexadecimal, without the zeros at its end: 0x1.8p+0."""
-    return re.sub(r"\.?0+p", "p", number.hex()) if "." in number.hex() else number.hex()
-
-
 def vectors() -> str:
     """The whole file."""
     lines = ["fastbin-vectors 1"]
@@ -110,23 +104,23 @@ def _keys() -> Iterator[str]:
             yield f"row_key {seed:#x} {row:#x} {reference.row_key(seed, row):#x}"
         for score in (0.0, -0.0, 0.5, 5e-324, 1.0, -1.5, 0.1, float.fromhex("0x1.99999ap-4")):
             j = rng.randrange(1000)
-            yield f"group_key {seed:#x} {_hex(score)} {j:#x} {reference.group_key(seed, score, j):#x}"
-            yield f"split_key {seed:#x} {_hex(score)} {j:#x} {reference.split_key(seed, score, j):#x}"
+            yield f"group_key {seed:#x} {hexed(score)} {j:#x} {reference.group_key(seed, score, j):#x}"
+            yield f"split_key {seed:#x} {hexed(score)} {j:#x} {reference.split_key(seed, score, j):#x}"
         yield from _digests(seed, rng)
 
 
 def _digests(seed: int, rng: Random) -> Iterator[str]:
-    """What seeds the keys of fits: of groups that hold a boundary, in ascending order, and of rows, in any order."""
+    """The seeds of the keys of fits: of groups that hold a boundary, in ascending order, and of rows, in any order."""
     for n_groups in (0, 1, 3):
         groups = []
         for score in sorted(rng.sample([-1.5, -0.0, 5e-324, 0.1, 0.5, 1.0], n_groups)):
             below, count = rng.randrange(2**53), rng.randrange(1, 2**53)
             groups.append((score, below, rng.randrange(below + 1), count, rng.randrange(count + 1)))
-        words = [word for score, *counts in groups for word in (_hex(score), *map(str, counts))]
+        words = [word for score, *counts in groups for word in (hexed(score), *map(str, counts))]
         yield " ".join([f"group_digest {seed:#x} {reference.group_digest(seed, groups):#x}", *words])
     for n_rows in (1, 4):
         rows = [(rng.choice([-0.0, 0.5, 0.1, -1.5]), rng.randrange(2), rng.choice([1.0, 0.5, 0.0])) for _ in range(n_rows)]
-        words = [word for score, label, weight in rows for word in (_hex(score), str(label), _hex(weight))]
+        words = [word for score, label, weight in rows for word in (hexed(score), str(label), hexed(weight))]
         yield " ".join([f"rows_digest {seed:#x} {reference.rows_digest(seed, rows):#x}", *words])
 
 
@@ -139,7 +133,7 @@ def _draws() -> Iterator[str]:
             for chosen in sorted({*few, *([rng.randint(0, count)] if count < 10**7 else [])}):
                 digest, score = rng.randrange(2**64), rng.choice([0.0, -0.0, 0.5, 5e-324, -1.5, 0.1])
                 f, y = reference.keys.draw_labels(digest, score, count, ones, chosen)
-                yield f"draw_labels {digest:#x} {_hex(score)} {count} {ones} {chosen} {f} {y}"
+                yield f"draw_labels {digest:#x} {hexed(score)} {count} {ones} {chosen} {f} {y}"
 
 
 def _fitted(
@@ -162,13 +156,13 @@ def _fitted(
 
 def _samples(data: CalibrationData, n_bins: int, ties: str, weighting: str, options: dict[str, object]) -> Iterator[str]:
     """How a fit makes the model."""
-    split, share = (_hex(float(options.get(name, default))) for name, default in (("split", 0.5), ("edges_share", 1.0)))  # type: ignore[arg-type]
+    split, share = (hexed(float(options.get(name, default))) for name, default in (("split", 0.5), ("edges_share", 1.0)))  # type: ignore[arg-type]
     yield f"fit {n_bins} {split} {weighting} {'-' if data.keys is None else 'keyed'} {ties} {share}"
     for i, score in enumerate(data.scores):
         weight = "-" if data.weights is None else data.weights[i]
-        weight = _hex(weight) if isinstance(weight, float) else weight
+        weight = hexed(weight) if isinstance(weight, float) else weight
         key = "-" if data.keys is None else f"{data.keys[i]:#x}"
-        yield f"sample {_hex(score)} {data.labels[i]} {weight} {key}"
+        yield f"sample {hexed(score)} {data.labels[i]} {weight} {key}"
 
 
 def _fixed_width() -> Iterator[str]:
@@ -206,23 +200,23 @@ def _parts(name: str, scheme: str, ties: str, model: StepModel, seed: int) -> It
     yield f"model {name}"
     yield f"scheme {scheme}"
     yield f"ties {ties}"
-    yield f"range {_hex(model.score_min)} {_hex(model.score_max)}"
-    yield f"delta {_hex(model.delta)}"
+    yield f"range {hexed(model.score_min)} {hexed(model.score_max)}"
+    yield f"delta {hexed(model.delta)}"
     yield f"origin {seed:#x} {model.n_bins_asked} {model.n_samples} {model.n_positive} {model.n_tied}"
     if model.fingerprint:
         yield f"fingerprint {model.fingerprint:#x}"
     for edge, key in model.edge_pairs:
-        yield f"edge {_hex(edge)} {key:#x}"
+        yield f"edge {hexed(edge)} {key:#x}"
     for b in range(model.n_bins):
-        line = f"bin {_hex(model.values[b])} {model.counts[b]} {model.label_sums[b]}"
+        line = f"bin {hexed(model.values[b])} {model.counts[b]} {model.label_sums[b]}"
         if model.weight_sums is not None and model.weighted_label_sums is not None and model.weight_square_sums is not None:
             sums = (model.weight_sums[b], model.weighted_label_sums[b], model.weight_square_sums[b])
-            line += "".join(f" {_hex(total)}" for total in sums)
+            line += "".join(f" {hexed(total)}" for total in sums)
         yield line
     for counts in model.tie_counts or ():
         yield "tie {} {} {}".format(*counts)
     if model.tie_counts is not None:
-        yield f"edges_share {_hex(model.edges_share)}"
+        yield f"edges_share {hexed(model.edges_share)}"
 
 
 def _answers(model: StepModel, data: CalibrationData, rng: Random, n_others: int = 12) -> Iterator[str]:
@@ -243,18 +237,18 @@ def _answers(model: StepModel, data: CalibrationData, rng: Random, n_others: int
     yield f"seeded {seed:#x} {first_row:#x}"
     for i, score in enumerate(at_edges[:6] + scores[:6]):
         key = reference.row_key(seed, first_row + i)
-        yield f"row {_hex(score)} {model.assign_one(score, key)} {_hex(model.predict_one(score, key))}"
+        yield f"row {hexed(score)} {model.assign_one(score, key)} {hexed(model.predict_one(score, key))}"
     yield f"refuse nan {SCORE_NAN}"
     for score in (math.inf, -math.inf):
-        yield f"refuse {_hex(score)} {SCORE_RANGE}"
+        yield f"refuse {hexed(score)} {SCORE_RANGE}"
     if math.isfinite(model.score_max):
         for score in (math.nextafter(model.score_min, -math.inf), math.nextafter(model.score_max, math.inf)):
-            yield f"refuse {_hex(score)} {SCORE_RANGE}"
+            yield f"refuse {hexed(score)} {SCORE_RANGE}"
 
 
 def _query(keyword: str, model: StepModel, score: float, key: int) -> str:
     bin_number, value = model.assign_one(score, key), model.predict_one(score, key)
-    return f"{keyword} {_hex(score)} {key:#x} {bin_number} {_hex(value)} {int(model.needs_key(score))}"
+    return f"{keyword} {hexed(score)} {key:#x} {bin_number} {hexed(value)} {int(model.needs_key(score))}"
 
 
 def _float32(score: float) -> float:
@@ -264,15 +258,5 @@ def _float32(score: float) -> float:
         return math.inf
 
 
-def main() -> int:
-    if "--check" in sys.argv[1:]:
-        if FILE.read_text(encoding="ascii") != vectors():
-            print(f"{FILE.name} is not what make_vectors.py writes", file=sys.stderr)
-            return 1
-        return 0
-    FILE.write_text(vectors(), encoding="ascii", newline="\n")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(FILE, vectors()))
