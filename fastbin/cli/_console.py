@@ -18,6 +18,7 @@ from fastbin._base.shown import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
     from rich.table import Table as TextTable
     from rich.text import Text
 
@@ -70,6 +71,14 @@ def say_json(content: Mapping[str, Any]) -> None:
     say(json.dumps(content, indent=2, allow_nan=False).replace("\x7f", r"\u007f"))  # the one that JSON lets stand
 
 
+def show(result: Any, as_json: bool, in_words: Callable[[Any], object], **about: Any) -> None:
+    """Print a result: in words, or its ``to_dict`` as JSON after the members that say what it is about."""
+    if as_json:
+        say_json({**about, **result.to_dict()})
+    else:
+        in_words(result)
+
+
 def discard(stream: TextIO) -> None:
     """Send what is still written to a stream, and what it has buffered, to the null device; Python flushes it at its end."""
     with contextlib.suppress(OSError, ValueError, AttributeError):  # a stream without a descriptor, or no stream
@@ -97,11 +106,9 @@ def reading(table: Table, what: str) -> Iterator[Callable[[Iterable[Any]], Itera
     if small or not shown.is_terminal:
         yield lambda batches: batches
         return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import TaskProgressColumn, TimeRemainingColumn
 
-    # The usual columns, but for the first, which would read [words] in brackets as styles.
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=shown, transient=True) as progress:
+    with _progress(shown, TaskProgressColumn(), TimeRemainingColumn()) as progress:
         task = progress.add_task(printable(what), total=table.total)
 
         def watched(batches: Iterable[Any]) -> Iterator[Any]:
@@ -119,18 +126,18 @@ def counting_passes(what: str, n_rows: int | None) -> Iterator[Callable[[int, in
     if not shown.is_terminal:
         yield None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.completed:,} rows"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=shown, transient=True) as progress:
-        name = printable(what)
-        task = progress.add_task(name, total=n_rows)
-        yield lambda n_passes, done: progress.update(task, description=f"{name}, pass {n_passes}", completed=done)
+    with _progress(shown, TextColumn("{task.completed:,} rows"), TimeElapsedColumn()) as progress:
+        task = progress.add_task(what, total=n_rows)
+        yield lambda n_passes, done: progress.update(task, description=f"{what}, pass {n_passes}", completed=done)
+
+
+def _progress(shown: Console, *columns: Any) -> Progress:
+    """A bar between its words and these columns. The words of the usual one would read [words] in brackets as styles."""
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    return Progress(TextColumn("{task.description}", markup=False), BarColumn(), *columns, console=shown, transient=True)
 
 
 def text_table(titles: Sequence[str], rows: Sequence[Sequence[str]], max_rows: int | None = None) -> TextTable:
@@ -138,11 +145,10 @@ def text_table(titles: Sequence[str], rows: Sequence[Sequence[str]], max_rows: i
     from rich import box
     from rich.table import Column, Table
 
+    from fastbin._base.table import first_and_last
+
     columns = (Column(printable(title), justify="right", no_wrap=True) for title in titles)
     table = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    if max_rows is not None and len(rows) > max_rows:
-        half = max_rows // 2
-        rows = [*rows[:half], ["..."] * len(titles), *rows[len(rows) - half :]]
-    for row in rows:
+    for row in first_and_last(rows, max_rows):
         table.add_row(*map(printable, row))
     return table

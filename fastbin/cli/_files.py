@@ -1,129 +1,210 @@
-"""Tables named on the command line: how they are opened, which of their columns are read, and where an error is in them."""
+"""Files and standard streams: which can be read and written, and the models and exports that they hold."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+import re
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fastbin._base.errors import InputError
-from fastbin.cli._streams import display_name
-from fastbin.cli._words import subject_of
-from fastbin.io import Table, open_table
-from fastbin.tables.table import arrow
+from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import FormatError, InputError
+from fastbin._base.files import is_replaceable, read_saved, replace_file
+from fastbin._base.shown import printable
+from fastbin.cli._console import console
 
-# Usual names of the two columns, in lower case.
-SCORE_NAMES = (
-    "score", "scores", "p", "prob", "proba", "probability", "pred", "prediction", "predicted", "phat", "p_hat", "y_prob",
-    "y_proba", "y_score", "y_pred", "yhat", "y_hat", "predict_proba",
-)  # fmt: skip
-LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "class", "actual")
+if TYPE_CHECKING:
+    from rich.console import Console
 
+    from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
 
-@dataclass(frozen=True)
-class TableOptions:
-    """What the options of a command say about its tables: the columns that are read, and how text is to be understood."""
+STDIN_NAMES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
-    score: str | None = None
-    label: str | None = None
-    positive: str | None = None
-    weights: str | None = None
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str = "utf-8"
-    memory_limit: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.delimiter == self.decimal:
-            raise click.UsageError(f"--delimiter and --decimal are both {self.decimal!r}; one character cannot be both")
-
-    def open(self, path: str, watch: Callable[[bytes], object] | None = None) -> Table:
-        """The table of this name; `watch` as in `open_table`."""
-        if os.name == "posix":
-            # Signals end the process at once; PyArrow would handle them itself while it reads.
-            arrow().enable_signal_handlers(False)
-        text = {"decimal": self.decimal, "encoding": self.encoding}
-        return open_table(path, self.delimiter, **text, watch=watch, memory_limit=self.memory_limit)
-
-    def columns(self, table: Table) -> dict[str, str]:
-        """The columns of scores, labels and weights, by the argument of a fit that each becomes."""
-        score, label = self._scores_and_labels(table)
-        columns = {"scores": score, "labels": label}
-        return columns if self.weights is None else columns | {"sample_weight": table.check_column(self.weights)}
-
-    def _scores_and_labels(self, table: Table) -> tuple[str, str]:
-        if self.score is None and self.label is None and len(table.names) == 2:
-            # Two columns: knowing one of them is enough.
-            for usual, is_score in ((SCORE_NAMES, True), (LABEL_NAMES, False)):
-                known = _with_usual_name(table, usual)
-                if len(known) == 1:
-                    other = next(name for name in table.names if name != known[0])
-                    return (known[0], other) if is_score else (other, known[0])
-        return self.score_column(table), self.label_column(table)
-
-    def score_column(self, table: Table) -> str:
-        """The column of scores: the one that is named, or the only one with a usual name."""
-        return _choose(table, self.score, "--score", SCORE_NAMES)
-
-    def label_column(self, table: Table) -> str:
-        """The same for labels."""
-        return _choose(table, self.label, "--label", LABEL_NAMES)
+# The kinds of export in words, but for JSON, which holds the whole model.
+WORDS = {
+    "sql": "text of SQL", "onnx": "graph of ONNX", "c": "header of C", "java": "class of Java", "js": "module of JavaScript",
+}  # fmt: skip
 
 
-def _choose(table: Table, name: str | None, option: str, usual: tuple[str, ...]) -> str:
-    if name is not None:
-        return table.check_column(name)
-    possible = _with_usual_name(table, usual)
-    if len(possible) == 1:
-        return possible[0]
-    why = f"both {' and '.join(possible)} could be meant" if possible else "no column has a usual name"
-    has = f"it has {table.list_names()}"
-    if len(table.names) == 1 and any(mark in table.names[0] for mark in ",;\t|"):
-        has = f"it has one column, {table.names[0]!r}; say what is between columns by --delimiter"
-    raise InputError(f"{display_name(table.path)}: say {option} COLUMN; {why}; {has}")
+def display_name(path: str) -> str:
+    """The path as it is shown, or "standard input"."""
+    return "standard input" if path == "-" else printable(path)
 
 
-def _with_usual_name(table: Table, usual: tuple[str, ...]) -> list[str]:
-    return [name for name in table.names if name.strip().lower() in usual]
+def check_inputs(**paths: str | tuple[str, ...] | None) -> None:
+    """Refuse two uses of the standard input, which can be read only once."""
+    each = {name: (value,) if isinstance(value, str) else value or () for name, value in paths.items()}
+    using = [name.replace("_", "-") for name, values in each.items() for path in values if path in STDIN_NAMES]
+    if len(using) > 1:
+        names = " and ".join(dict.fromkeys(using))
+        raise click.UsageError(f"standard input can be read only once, and {names} would each read it; name a file")
 
 
-class TooManyRows(InputError):
-    """All rows are needed at once, and they take more than the memory that a user allows."""
+# ---------------------------------------------------------------------- what is written
 
 
-def check_held(table: Table, n_bytes: int) -> None:
-    """Refuse so many bytes of rows, all of which a command needs at once, if there is a limit: joined, they take them twice."""
-    if table.memory_limit is not None and 2 * n_bytes > table.memory_limit:
-        raise TooManyRows(
-            f"{display_name(table.path)}: its rows take more than --memory-limit allows, and here all of them are needed at "
-            "once; raise it"
-        )
-
-
-@contextmanager
-def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> Iterator[None]:
-    """Errors about arrays, raised inside, as errors about a file.
+class Output:
+    """Where a command writes its result, checked before any work is done.
 
     Parameters
     ----------
-    table
-        Where the arrays come from.
-    columns
-        The column behind each argument: {"scores": "p", ...}.
-    first_row
-        The row of the file at which the arrays start.
+    path
+        "-" for the standard output, ``None`` for a result that is not written.
+    reads
+        Files, folders and patterns of files that are read and must stay.
+    is_text
+        Whether the result may go to a terminal.
     """
+
+    def __init__(self, path: str | None, *, reads: tuple[str, ...] = (), is_text: bool = False) -> None:
+        self._path = path
+        self.name = "standard output" if path == "-" else path
+        if path == "-" and not is_text and sys.stdout.isatty():
+            raise InputError("standard output is a terminal, which cannot show a binary file; send it to a file or a pipe")
+        if path not in (None, "-"):
+            _check_target(path, reads)
+
+    def write(self, content: bytes | Callable[[Any], object]) -> None:
+        """Write bytes, or let a function fill a binary file: the standard output, or one that `replace_file` makes."""
+        fill = content if callable(content) else lambda file: file.write(content)
+        sys.stdout.flush()  # a path may mean the same stream
+        if self._path == "-":
+            fill(sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        elif self._path is not None:
+            replace_file(self._path, fill)
+
+    def messages(self) -> Console:
+        """The console for what is shown beside the result."""
+        return console(stderr=self._path == "-")
+
+
+def _check_target(path: str, reads: tuple[str, ...]) -> None:
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise InputError(f"{path} is a folder; name a file")
+    if not is_replaceable(path):
+        return
+    folder = target.parent
+    if not folder.is_dir():
+        raise InputError(f"{folder if target.name != Path(path).name else Path(path).parent} is not a folder; make it first")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{folder} cannot be written to")
+    for other in reads:
+        if other != "-" and (complaint := _why_it_is_read(path, target, other)) is not None:
+            raise InputError(f"{path} {complaint}; write to another one")
+
+
+def _why_it_is_read(path: str, target: Path, other: str) -> str | None:
+    """Why this path must not be written while another name is read, if there is a reason."""
+    from fastbin.tables.folders import is_part_of, is_pattern, list_files
+
+    if os.path.isdir(other) and any(os.path.samefile(other, each) for each in target.parents):
+        return "is in the folder that is read"
+    with suppress(InputError):  # which is told when the table is opened
+        files = list_files(other)
+        if target.exists() and any(os.path.exists(file) and target.samefile(file) for file in files or [other]):
+            return "is the file that is read" if files is None else "is a file that is read"
+    if is_pattern(other) and any(is_part_of(name, other) for name in (path, str(target))):
+        return f"has a name that the pattern {other!r} stands for"
+    return None
+
+
+# ---------------------------------------------------------------------- models and exports
+
+
+class Exported(NamedTuple):
+    """An exported file that does not hold the whole model: what it says of the model."""
+
+    target: str
+    sha256: str
+    facts: dict[str, str]  # of a graph, its metadata
+
+
+def _read(path: str) -> bytes:
+    """A file that is to be a model or an export, or the standard input; only the beginning if the file can be neither."""
+    from fastbin.export.verify import is_export
+
+    if path != "-":
+        return bytes(read_saved(path, is_other=is_export))
+    if sys.stdin is None:
+        raise InputError("standard input is closed; name a model file")
+    return bytes(read_saved(sys.stdin.buffer, is_other=is_export))
+
+
+def _named(path: str, read: Callable[[bytes], Any], data: bytes) -> Any:
+    """What is read of these bytes; a refusal names the path."""
     try:
-        yield
-    except InputError as error:
-        place, subject = display_name(table.path), subject_of(error)
-        row, number = error.at if isinstance(error.at, tuple) else (error.at, None)
-        column = columns.get(f"{error.argument}" if number is None else f"{error.argument}[{number}]")
-        if row is not None and column is not None:
-            place, subject = f"{table.place(first_row + row)}, column {column}", "the value"
-        elif row is not None and isinstance(error.at, tuple):
-            place, subject = table.place(first_row + row), "it"
-        raise InputError(f"{place}: {error.rendered(subject, in_shell=True)}") from error
+        return read(data)
+    except FormatError as error:
+        raise FormatError(f"{display_name(path)}: {error}") from None
+
+
+def load_any(path: str) -> BinnedModel | ModelSet:
+    """The model or the set in a file, or on the standard input."""
+    from fastbin.model_set import read
+
+    data = _read(path)
+    if not (data.lstrip().startswith(b"{") and b'"fastbin"' in data):
+        return _named(path, read, data)
+    made = "model.fbm" if path == "-" else Path(path).with_suffix(".fbm")
+    raise FormatError(
+        f"{display_name(path)} is a model in JSON, and its file is needed here; make it: fastbin export {path} -o {made}"
+    )
+
+
+def load_model(path: str) -> BinnedModel:
+    """The same where one model is needed."""
+    loaded = load_any(path)
+    if loaded.is_set:
+        raise InputError(f"{display_name(path)} is a set of {len(loaded):,} models, and one model is needed here")
+    return loaded
+
+
+def load_whole(path: str, remedy: str) -> BinnedModel | ModelSet:
+    """The model or the set in a file, also of JSON; another export is refused with a remedy."""
+    loaded = load_or_describe(path)
+    if isinstance(loaded, Exported):
+        what = WORDS[loaded.target]
+        raise InputError(f"{display_name(path)} is a {what} and does not hold the whole model; {remedy} its file or JSON")
+    return loaded
+
+
+def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
+    """The model or the set in a file, also of JSON; of another export, what it says of the model."""
+    from fastbin.export import from_json
+    from fastbin.export.verify import digest_in, target_of
+    from fastbin.model_set import read
+
+    data = _read(path)
+    target = None if data.startswith(b"\x89FB") else target_of(data, path)
+    if target == "json":
+        return _named(path, from_json, data)
+    sha256 = target and digest_in(data if target == "onnx" else data.decode("utf8", "replace"), target)
+    if not target or not sha256:
+        return _named(path, read, data)
+    if target == "onnx":
+        return Exported(target, sha256, _named(path, _metadata, data))
+    version = re.search(rb"\bfastbin ([0-9.]+), model sha256 ", data)
+    return Exported(target, sha256, {} if version is None else {"fastbin.version": version[1].decode()})
+
+
+def _metadata(graph: bytes) -> dict[str, str]:
+    """What a graph says of its model beside the digest."""
+    with needed_for("reading an ONNX graph", extra="onnx"):
+        import onnx
+        from google.protobuf.message import DecodeError
+
+    from fastbin.export.onnx import SHA256_KEY
+
+    try:
+        properties = onnx.load_model_from_string(graph).metadata_props
+    except DecodeError as error:
+        raise FormatError(f"no ONNX graph that can be read, perhaps it was cut off: {error}") from None
+    return {each.key: each.value for each in properties if each.key.startswith("fastbin.") and each.key != SHA256_KEY}

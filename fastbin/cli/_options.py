@@ -1,4 +1,4 @@
-"""Options that mean the same in every command."""
+"""The options of commands: how one is written, and those that mean the same in every command."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ import click
 
 from fastbin._base.checks import check_alpha, check_seed
 from fastbin._base.errors import FastbinError, InputError
-from fastbin.cli._cells import CellOptions
-from fastbin.cli._files import TableOptions
-from fastbin.cli._key_column import KeyOptions
+from fastbin.cli._tables import KeyOptions, RowOptions
 
 Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
+
+# Below, DuckDB could not decode a row group of usual size.
+LEAST_MEMORY = 64 * 10**6
+
+
+# ---------------------------------------------------------------------- types
 
 
 class _Checked(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -68,9 +73,7 @@ def _size(value: str) -> int:
     return size
 
 
-# Below, DuckDB could not decode a row group of usual size.
-LEAST_MEMORY = 64 * 10**6
-
+PATH, COUNT = click.Path(), click.IntRange(1)
 ALPHA = _Checked("a number", lambda value: check_alpha(float(value)))
 RATE = _Checked("a number", _rate)
 SEED = _Checked("an integer", lambda value: check_seed(int(value)))
@@ -80,13 +83,45 @@ SPLIT = _Checked("a share such as 0.5, or three parts such as 1,1,1", _split)
 DELIMITER = _Checked("one character", _delimiter)
 SIZE = _Checked("a size such as 500MB or 2GB", _size)
 
+# By the word for the value in the help.
+TYPES = {
+    "FILE": PATH, "MODEL": PATH, "PAGE": PATH, "A": ALPHA, "L": ALPHA, "ALPHA": ALPHA, "P": RATE, "Q": RATE,
+    "CHAR": DELIMITER, "SIZE": SIZE,
+}  # fmt: skip
 
-def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+# ---------------------------------------------------------------------- how they are written
+
+
+def option(usage: str, text: str, kind: Any = None, default: Any = None, **more: Any) -> Decorator:
+    """An option as the help shows it: "-o --output FILE", "--thin pool|refuse", or a flag such as "--run" and "--top/--all".
+
+    The word for the value tells its type, unless `kind` does. The help shows the default, if there is one. A name without
+    hyphens and in small letters is that of the argument.
+    """
+    *names, value = usage.split()
+    if value.islower() and "|" not in value:
+        is_pair = "/" in value
+        return click.option(*names, value, is_flag=True, default=None if is_pair else False, help=text, **more)
+    if kind is None and "|" in value:
+        kind, metavar = click.Choice(value.split("|")), None
+    else:
+        kind, metavar = kind or TYPES.get(value), value
+    if default is not None:  # one of None would count as a value of an option that is required
+        more["default"] = default
+    return click.option(*names, metavar=metavar, type=kind, show_default=True, help=text, **more)
+
+
+def choice(usage: str, text: str) -> Decorator:
+    """An option with a few values, of which the first is the default."""
+    return option(usage, text, default=usage.split()[-1].partition("|")[0])
+
+
+def together(*options: Decorator) -> Decorator:
     """Several options as one decorator, in the order of the help."""
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
-def collected(argument: str, make: Callable[..., Any], *names: str) -> Callable[[Command], Command]:
+def collected(argument: str, make: Callable[..., Any], *names: str) -> Decorator:
     """A decorator of a command: the values of these options, those it has, become one argument, `make(**values)`."""
 
     def decorate(command: Command) -> Command:
@@ -100,18 +135,13 @@ def collected(argument: str, make: Callable[..., Any], *names: str) -> Callable[
     return decorate
 
 
-def option(usage: str, text: str, kind: Any = None, default: Any = None, **more: Any) -> Callable[[Command], Command]:
-    """An option from its names and its metavar, such as "-o --output FILE". The help shows the default, if there is one."""
-    *names, metavar = usage.split()
-    return click.option(*names, metavar=metavar, type=kind, default=default, show_default=True, help=text, **more)
+def examples(*lines: str) -> str:
+    """An epilog that shows commands as they are typed."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def choice(name: str, text: str, *values: str) -> Callable[[Command], Command]:
-    """An option with a few values, of which the first is the default."""
-    return click.option(name, type=click.Choice(values), default=values[0], show_default=True, help=text)
+# ---------------------------------------------------------------------- of several commands
 
-
-PATH = click.Path()
 model = click.argument("model", type=PATH)
 file = click.argument("file", type=PATH)
 score = option("--score COLUMN", "The column of scores. Default: the only one with a usual name, such as p or score.")
@@ -123,33 +153,31 @@ label = together(
     option("--positive VALUE", "The outcome that counts as 1, such as yes, if outcomes are not 0 and 1."),
 )
 weights = option("--weights COLUMN", "Sample weights. Whole numbers are frequencies, others importance weights.")
-alpha = option("--alpha A", "The probability that the stated guarantee fails.", ALPHA, 0.1)
-quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+alpha = option("--alpha A", "The probability that the stated guarantee fails.", default=0.1)
+quiet = option("-q --quiet", "Print nothing but errors.")
+as_json = option("--json as_json", "Print JSON, for programs.")
 
-# Which column says what belongs to which model of a set; this becomes the argument `cells`, a `CellOptions`.
+# Which column says what belongs to which model of a set.
 cells = together(
     option("--segment COLUMN", "For a set of models: the column that says which of them a row belongs to."),
     option(
         "--classes COLUMNS",
         "For several classes: the columns of their probabilities, such as p_cat,p_dog,p_cow, in the order of the fit.",
     ),
-    choice("--inputs", "What the columns of --classes hold.", "probabilities", "logits"),
-    collected("cells", CellOptions, *CellOptions.__dataclass_fields__),
+    choice("--inputs probabilities|logits", "What the columns of --classes hold."),
 )
 
-# How tables are read. With the columns that a command has options for, this becomes its argument `rows`, a `TableOptions`.
+# How tables are read. With the columns that a command has options for, this becomes its argument `rows`, a `RowOptions`.
 tables = together(
-    option("--delimiter CHAR", "Between the columns of CSV files. Default: as in the header.", DELIMITER),
-    choice("--decimal", "The decimal mark in CSV files.", ".", ","),
+    option("--delimiter CHAR", "Between the columns of CSV files. Default: as in the header."),
+    choice("--decimal .|,", "The decimal mark in CSV files."),
     option("--encoding NAME", "Of CSV files, such as latin-1. Output is always UTF-8.", default="utf-8"),
     option(
         "--memory-limit SIZE",
         "The most memory for rows, such as 500MB: half for the buffers of DuckDB, which reads Parquet, half for rows that are "
         "kept. The program itself takes about 300 MB more.",
-        SIZE,
     ),
-    collected("rows", TableOptions, *TableOptions.__dataclass_fields__),
+    collected("rows", RowOptions, *RowOptions.__dataclass_fields__),
 )
 
 # Where tie keys come from. With the command's own --seed, this becomes its argument `keys`, a `KeyOptions`.
@@ -167,7 +195,6 @@ keys = together(
     option(
         "--salt-file FILE",
         "A file that holds the secret. Default: the value of the environment variable FASTBIN_SALT, if it is set.",
-        PATH,
     ),
     collected("keys", KeyOptions.take, "key", "salt", "salt_file", "seed"),
 )
@@ -178,19 +205,14 @@ assessment = together(
     label,
     weights,
     cells,
-    option("--against MODEL", "Compare with this model too; repeatable.", PATH, multiple=True),
+    option("--against MODEL", "Compare with this model too; repeatable.", multiple=True),
     option("--against-column COLUMN", "Compare with the predictions in this column; repeatable.", multiple=True),
     alpha,
-    option("--level L", "Of the test whether the certificate holds.", ALPHA, 0.05),
+    option("--level L", "Of the test whether the certificate holds.", default=0.05),
     option("--seed N", "Break ties by row number and this seed.", SEED, 0),
 )
 
 
-def exit_code(code: int, when: str) -> Callable[[Command], Command]:
+def exit_code(code: int, when: str) -> Decorator:
     """The option that lets a result decide about the exit code."""
-    return click.option("--exit-code", is_flag=True, help=f"Exit with {code} if {when}.")
-
-
-def examples(*lines: str) -> str:
-    """An epilog that shows commands as they are typed."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+    return option("--exit-code", f"Exit with {code} if {when}.")

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin._model import view
-from fastbin.cli import _model_view
 from fastbin.cli import _options as options
-from fastbin.cli._cells import read_rows
+from fastbin.cli import _show
 from fastbin.cli._console import working
-from fastbin.cli._files import TableOptions, errors_in
-from fastbin.cli._streams import Output, check_inputs, load_model
+from fastbin.cli._files import Output, check_inputs, load_model
+from fastbin.cli._tables import RowOptions, errors_in, read_rows
 from fastbin.guarantees.certificate import sureness
 
 if TYPE_CHECKING:
@@ -28,39 +27,30 @@ if TYPE_CHECKING:
     ),
 )
 @options.model
-@options.option("--target-labels FILE", "Outcomes from the new population; a hundred may do.", options.PATH)
-@options.option("--target-scores FILE", "Scores from the new population, without outcomes.", options.PATH)
-@options.option("--target-rate Q", "The known share of label 1 in the new population.", options.RATE)
-@options.option("-o --output MODEL", "The model file to write; - prints it.", options.PATH, required=True)
+@options.option("--target-labels FILE", "Outcomes from the new population; a hundred may do.")
+@options.option("--target-scores FILE", "Scores from the new population, without outcomes.")
+@options.option("--target-rate Q", "The known share of label 1 in the new population.")
+@options.option("-o --output MODEL", "The model file to write; - prints it.", required=True)
 @options.label
 @options.score
 @options.choice(
-    "--method",
+    "--method likelihood|confusion",
     "How the rate is estimated from scores: maximum likelihood over bins, or the confusion matrix of a hard classifier.",
-    *("likelihood", "confusion"),
 )
-@options.option("--source-rate P", "The share of label 1 at the source. Default: what the model saw.", options.RATE)
+@options.option("--source-rate P", "The share of label 1 at the source. Default: what the model saw.")
 @options.choice(
-    "--smoothing",
+    "--smoothing refuse|add-half",
     "What to do with a rate of exactly 0 or 1: stop, or count half a sample more of either label.",
-    *("refuse", "add-half"),
 )
-@options.option("--n-bootstrap N", "Resamples.", click.IntRange(1), 1000)
+@options.option("--n-bootstrap N", "Resamples.", options.COUNT, 1000)
 @options.option("--seed N", "Of the resamples and of ties.", options.SEED, 0)
 @options.alpha
 @options.quiet
 @options.tables
 def command(
-    model: str,
-    target_labels: str | None,
-    target_scores: str | None,
-    target_rate: float | None,
-    output: str,
-    method: str,
-    rows: TableOptions,
-    quiet: bool,
-    **settings: Any,
-) -> None:
+    model: str, target_labels: str | None, target_scores: str | None, target_rate: float | None, output: str, method: str,
+    rows: RowOptions, quiet: bool, **settings: Any,
+) -> None:  # fmt: skip
     """Move MODEL to a population in which label 1 is more or less frequent.
 
     Valid under label shift: samples of either label have the same distribution of scores as before, and only the frequency of
@@ -85,10 +75,10 @@ def command(
         shift = LabelShift(loaded, method="known", target_rate=target_rate, **settings).fit()
     out.write(shift.model_.to_bytes())
     if not quiet:
-        _show(shift, out, settings["alpha"])
+        _print(shift, out, settings["alpha"])
 
 
-def _fit(shift: LabelShift, argument: str, rows: TableOptions, file: str) -> LabelShift:
+def _fit(shift: LabelShift, argument: str, rows: RowOptions, file: str) -> LabelShift:
     """Fit to one column of a file: the one that is named, the only one, or the only one with a usual name."""
     table = rows.open(file)
     named, choose = (rows.label, rows.label_column) if argument == "labels" else (rows.score, rows.score_column)
@@ -99,21 +89,20 @@ def _fit(shift: LabelShift, argument: str, rows: TableOptions, file: str) -> Lab
         return shift.fit(**arrays)
 
 
-def _show(shift: LabelShift, target: Output, alpha: float) -> None:
+def _print(shift: LabelShift, target: Output, alpha: float) -> None:
     out, rate = target.messages(), shift.rate_
     out.print(f"{target.name}: {view.summary(shift.model_)}.")
     out.print(f"Moved from {shift.source_rate_:.6g} to {shift.target_rate_:.6g} as the rate of label 1{_origin(shift, alpha)}.")
     if rate.method != "known" and shift.target_rate_ != rate.rate:
         out.print(f"Smoothing moved the estimate {rate.rate:.6g} away from 0 and 1 by half a sample of either label.")
-    for sentence in _model_view.facts(shift.model_):
+    for sentence in _show.facts(shift.model_):
         out.print(sentence)
-    certificate, sentence = _model_view.promise(shift.model_, alpha)
+    certificate, sentence = _show.promise(shift.model_, alpha)
     ends = None if certificate is None else view.intervals_of(shift.model_, alpha)
     title = "average before" if shift.model_.has_steps else "value before"
     before = {title: shift.source_model_.bin_values}
-    _model_view.print_bins(out, shift.model_, ends, alpha, before, max_rows=30)
-    out.print()
-    _model_view.print_promise(out, certificate, sentence)
+    _show.print_bins(out, shift.model_, ends, alpha, before, max_rows=30)
+    _show.print_promise(out, certificate, sentence)
 
 
 def _origin(shift: LabelShift, alpha: float) -> str:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import numpy as np
 
+from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
-from fastbin.cli._cells import CellOptions
-from fastbin.cli._console import console, say_json, text_table
-from fastbin.cli._files import TableOptions
-from fastbin.cli._model_view import print_certificate
-from fastbin.cli._predictions import check_column, check_options
-from fastbin.cli._test_set import assess_file
+from fastbin.cli import _show
+from fastbin.cli._console import console, note, say_json, show, text_table, working
+from fastbin.cli._files import check_inputs, display_name, load_any
+from fastbin.cli._tables import CLASS_KINDS, LabelledColumns, RowOptions, TooManyRows, as_keys, errors_in, read_rows
 from fastbin.guarantees.certificate import label_words
+from fastbin.io import Table
+from fastbin.tables.table import arrow
 
 if TYPE_CHECKING:
-    from fastbin.assess import GroupAudit
+    from fastbin.assess import GroupAudit, PredictionCheck
+    from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
     from fastbin.report import Assessment
 
 CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
@@ -39,10 +45,9 @@ CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 @options.assessment
 @options.option("--predictions COLUMN", "Without MODEL: are the probabilities in this column of FILE calibrated? Exact tests.")
 @options.option("--by COLUMN", "Of --predictions: the column of grades, which share the level by Holm.")
-@click.option(
-    "--side",
-    type=click.Choice(("both", "upper", "lower")),
-    help="Of --predictions: look for frequencies above them (upper), below them, or both. Default: both.",
+@options.option(
+    "--side both|upper|lower",
+    "Of --predictions: look for frequencies above them (upper), below them, or both. Default: both.",
 )
 @options.option(
     "--group COLUMN",
@@ -53,18 +58,9 @@ CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 @options.as_json
 @options.tables
 def command(
-    model: str,
-    file: str | None,
-    predictions: str | None,
-    by: str | None,
-    side: str | None,
-    group: tuple[str, ...],
-    exit_code: bool,
-    as_json: bool,
-    rows: TableOptions,
-    cells: CellOptions,
-    **settings: Any,
-) -> int:
+    model: str, file: str | None, predictions: str | None, by: str | None, side: str | None, group: tuple[str, ...],
+    exit_code: bool, as_json: bool, rows: RowOptions, **settings: Any,
+) -> int:  # fmt: skip
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 
     Shows the calibration error before and after, the parts of the Brier score, and whether the test samples contradict the
@@ -83,23 +79,163 @@ def command(
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
     given = {**settings, "score": rows.score, "group": group, "by": by, "side": side}
-    file = check_options(model, file, predictions, given, cells)
     if predictions is not None:
-        check = check_column(file, rows, predictions, by, side or "both", alpha=settings["level"], as_json=as_json)
+        _check_options(file, given, rows.have_cells)
+        check = check_column(model, rows, predictions, by, side or "both", alpha=settings["level"])
+        about = {"file": display_name(model), "predictions": predictions, "by": by}
+        show(check, as_json, lambda check: console().print(str(check)), **about)
         return CONTRADICTED if exit_code and check.verdict != NOT_CONTRADICTED else 0
-    assessment, audit = assess_file(model, file, rows, cells, groups=group, **settings)
+    for name in ("by", "side"):
+        if given[name] is not None:
+            raise click.UsageError(f"--{name} is about the column of --predictions; give that, or leave --{name} out")
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE'.")
+    assessment, audit = assess_file(model, file, rows, groups=group, **settings)
     if as_json:
         audited = {} if audit is None else {"audit": {"sentence": str(audit), **audit.to_dict()}}
         say_json({"model": model, "file": file, **assessment.to_dict(), **audited})
     else:
-        _show(assessment)
+        _show_assessment(assessment)
         if audit is not None:
             _show_audit(audit)
     contradicted = any(each is not None and each.verdict == "contradicted" for each in (assessment.check, audit))
     return CONTRADICTED if exit_code and contradicted else 0
 
 
-def _show(assessment: Assessment) -> None:
+# ---------------------------------------------------------------------- predictions without a model
+
+
+def _check_options(file: str | None, given: dict[str, Any], have_cells: bool) -> None:
+    """Refuse options that do not go together with --predictions."""
+    if file is not None:
+        raise click.UsageError("with --predictions there is no MODEL: give FILE alone")
+    idle = [name for name in ("score", "group", "against", "against_column") if given[name]]
+    if idle or have_cells:
+        option = f"--{idle[0].replace('_', '-')}" if idle else "--segment or --classes"
+        raise click.UsageError(f"{option} is about a MODEL, and --predictions is tested without one; leave it out")
+
+
+def check_column(file: str, rows: RowOptions, predictions: str, by: str | None, side: str, *, alpha: float) -> PredictionCheck:
+    """Test the predictions in a column, by the grades in another."""
+    from fastbin.assess import check_predictions
+
+    table = rows.open(file)
+    columns = {"p": table.check_column(predictions), "labels": rows.label_column(table), **rows.weight_column(table)}
+    texts = {} if by is None else {"by": table.check_column(by)}
+    read = read_rows(table, columns, texts, label="labels", positive=rows.positive, whole=("sample_weight",))
+    arrays = read.arrays
+    with errors_in(table, columns), working("testing"):
+        grades = None if by is None else as_keys(read.texts["by"])
+        return check_predictions(
+            arrays["p"], arrays["labels"], grades, side, alpha=alpha, sample_weight=arrays.get("sample_weight")
+        )
+
+
+# ---------------------------------------------------------------------- a model on a table
+
+
+class Assessed(NamedTuple):
+    """The assessment of a table, and for an audit of groups whether the promise is kept in each."""
+
+    assessment: Assessment
+    audit: GroupAudit | None
+
+
+def assess_file(
+    model: str, file: str, rows: RowOptions, *, against: tuple[str, ...], against_column: tuple[str, ...],
+    groups: tuple[str, ...] = (), **settings: Any,
+) -> Assessed:  # fmt: skip
+    """Assess a model file on a table; `against` are other model files, `against_column` columns of predictions."""
+    from fastbin.report import assess_model
+
+    check_inputs(MODEL=model, FILE=file, __against=against)
+    loaded, table = load_any(model), rows.open(file)
+    rows.check_cells(model, loaded)
+    others: dict[str, Any] = {}
+    for path in against:
+        name = Path(path).stem
+        if name in others:
+            raise InputError(f"two models to compare with are called {name!r}; rename a file")
+        others[name] = load_any(path)
+        _check_other(path, others[name], loaded)
+    compared = {}
+    for name in against_column:
+        if name in others:
+            raise InputError(f"two methods to compare with are called {name!r}; rename a file")
+        compared[f"others[{name!r}]"] = table.check_column(name)
+    try:
+        # A row without a score is left out and counted; any other missing value is an error.
+        named = {name: name for name in groups}
+        read = LabelledColumns(loaded, table, rows, more=compared, texts=named, propagate=("scores",)).all_rows()
+    except TooManyRows:
+        if others or compared or groups or not _can_be_counted(loaded, table, rows):
+            raise
+        note(f"{file}: its rows take more than --memory-limit allows; they are assessed by their counts in bins")
+        return Assessed(_assess_by_counts(loaded, table, rows, alpha=settings["alpha"], level=settings["level"]), None)
+    arrays = read.arrays
+    others |= {name: arrays.pop(f"others[{name!r}]") for name in dict.fromkeys(against_column)}
+    with errors_in(table, read.columns), working("assessing"):
+        assessment: Any = assess_model(loaded, others=others, **arrays, **settings)
+        return Assessed(assessment, _audit(loaded, arrays, read.texts, **settings) if groups else None)
+
+
+def _check_other(path: str, other: BinnedModel | ModelSet, loaded: BinnedModel | ModelSet) -> None:
+    """Refuse to compare one model with a set, or sets of different kinds: their rows are not the same."""
+    if other.is_set and (not loaded.is_set or other.kind != loaded.kind):
+        what = f"a {loaded.kind} set" if loaded.is_set else "one model"
+        raise InputError(f"{path} is a {other.kind} set and MODEL is {what}; compare with another of its kind")
+
+
+def _audit(
+    loaded: BinnedModel | ModelSet, arrays: dict[str, Any], groups: dict[str, Any], *, alpha: float, level: float, seed: int
+) -> GroupAudit:
+    """The promise in groups, of the rows that have a score."""
+    from fastbin.assess import audit_groups
+
+    kept = np.isfinite(arrays["scores"])
+    given = {name: np.asarray(column)[kept] for name, column in {**arrays, **groups}.items()}
+    columns: Any = {name: given.pop(name) for name in groups}
+    if len(columns) == 1:  # one column of disjoint groups is known as such by its name alone
+        columns = next(iter(columns.values()))
+    return audit_groups(loaded, given.pop("scores"), given.pop("labels"), columns, certificate=loaded.certificate(alpha),
+                        alpha=level, seed=seed, **given)  # fmt: skip
+
+
+def _can_be_counted(model: BinnedModel | ModelSet, table: Table, rows: RowOptions) -> bool:
+    """Whether counts say enough: of a step model or a set of them, whose bins need no key, and of rows without weights."""
+    if not table.can_be_read_again or rows.weights is not None or model.kind in CLASS_KINDS:
+        return False
+    return all(own.kind == "step" and not own.needs_key for _, own in model.numbered)
+
+
+def _assess_by_counts(
+    model: BinnedModel | ModelSet, table: Table, rows: RowOptions, *, alpha: float, level: float
+) -> Assessment:
+    """The same from the counts of rows by bin and label, in one pass over rows that do not fit into memory."""
+    from fastbin.engines import assess
+
+    pa = arrow()
+    labelled = LabelledColumns(model, table, rows, propagate=("scores",))
+    kinds = {"scores": pa.float64(), "labels": pa.float64()}
+    if model.is_set:
+        kinds["cells"] = pa.string() if isinstance(model.keys[0], str) else pa.int64()
+    schema = pa.schema(kinds)
+
+    def batches() -> Iterator[Any]:
+        for read in labelled.batches("assessing"):
+            columns = [pa.array(read.arrays[name]).cast(kind) for name, kind in kinds.items()]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    with errors_in(table, labelled.columns):
+        stream = pa.RecordBatchReader.from_batches(schema, batches())
+        cell = "cells" if model.is_set else None
+        return assess(stream, model, score="scores", label="labels", cell=cell, alpha=alpha, level=level)
+
+
+# ---------------------------------------------------------------------- in words
+
+
+def _show_assessment(assessment: Assessment) -> None:
     out = console()
     share = 100.0 * assessment.n_positive / assessment.n_samples
     positive = f"{assessment.n_positive:,} ({share:.3g} %) with {label_words(assessment.event)}"
@@ -112,40 +248,29 @@ def _show(assessment: Assessment) -> None:
     out.print(table)
     out.print()
     if assessment.is_set:
-        _show_cells(assessment)
+        from fastbin.report.page import cell_columns
+
+        names = ["the pool" if cell.cell is None else str(cell.cell) for cell in assessment.cells]
+        columns = {"cell": names, **cell_columns(assessment)}
+        out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows=40))
+        out.print()
     if assessment.certificates:
-        print_certificate(out, assessment.certificates[0], with_reasons=False)
+        out.print(str(assessment.certificates[0]), style="bold")
     if assessment.check is not None:
         out.print(str(assessment.check))
     for caution in assessment.cautions:
         out.print(f"Caution: {caution}")
 
 
-def _show_cells(assessment: Assessment) -> None:
-    from fastbin.report.page import cell_columns
-
-    names = ["the pool" if cell.cell is None else str(cell.cell) for cell in assessment.cells]
-    columns = {"cell": names, **cell_columns(assessment)}
-    out = console()
-    out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows=40))
-    out.print()
-
-
 def _show_audit(audit: GroupAudit) -> None:
-    out = console()
-    titles = ["group", "test samples", "bins", "p", "certified distance", "promise"]
-    rows = [
-        [
-            group.name,
-            f"{group.n_samples:,}",
-            f"{len(group.bins):,}",
-            f"{group.p_value:.3g}",
-            f"{group.epsilon:.4f}",
-            group.verdict,
-        ]
-        for group in audit.groups
-    ]
-    out.print()
-    out.print(text_table(titles, rows, max_rows=40))
-    out.print()
-    out.print(f"By group: {audit}")
+    columns = {
+        "group": [group.name for group in audit.groups],
+        "test samples": [f"{group.n_samples:,}" for group in audit.groups],
+        "bins": [f"{len(group.bins):,}" for group in audit.groups],
+        "p": [f"{group.p_value:.3g}" for group in audit.groups],
+        "certified distance": [f"{group.epsilon:.4f}" for group in audit.groups],
+        "promise": [group.verdict for group in audit.groups],
+    }
+    _show.print_table(console(), columns, 40)
+    console().print()
+    console().print(f"By group: {audit}")

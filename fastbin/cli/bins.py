@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=options.examples("fastbin bins --n 5000 --alpha 0.1", "fastbin bins --n 5000 --epsilon 0.05"))
-@click.option("--n", "n_samples", type=click.IntRange(2), required=True, metavar="N", help="The number of calibration samples.")
+@options.option("--n n_samples N", "The number of calibration samples.", click.IntRange(2), required=True)
 @options.alpha
-@options.option("--n-bins B", "Show this number of bins (repeatable).", click.IntRange(1), multiple=True)
+@options.option("--n-bins B", "Show this number of bins (repeatable).", options.COUNT, multiple=True)
 @options.option("--epsilon E", "Also say how many bins keep within this distance.", float)
 @options.as_json
 def command(n_samples: int, alpha: float, n_bins: tuple[int, ...], epsilon: float | None, as_json: bool) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s
 from fastbin._model import view
-from fastbin.cli import _model_view
 from fastbin.cli import _options as options
+from fastbin.cli import _show
 from fastbin.cli._console import working
-from fastbin.cli._streams import Output
+from fastbin.cli._files import Output
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -21,7 +21,7 @@ N_CALIBRATION, N_FRESH = 10_000, 100_000
 
 
 @click.command(epilog=options.examples("fastbin demo", "fastbin demo --seed 7 -o demo7.fbm"))
-@options.option("-o --output MODEL", "The model file to write; - prints it. Default: none.", options.PATH)
+@options.option("-o --output MODEL", "The model file to write; - prints it. Default: none.")
 @options.option("--seed N", "Draws another sample.", options.SEED, 1)
 @options.alpha
 def command(output: str | None, seed: int, alpha: float) -> None:
@@ -43,7 +43,7 @@ def command(output: str | None, seed: int, alpha: float) -> None:
         target.write(model.to_bytes())
     out.print("A classifier that is too sure of itself: where it says 90 %, the outcome is 1 in about 75 % of cases.")
     out.print(f"Recalibrated by {view.summary(model)}:")
-    _model_view.show(out, model, alpha)
+    _show.show(out, model, alpha)
     out.print()
     out.print(
         "The distance in that promise is epsilon: in no bin is the average of what is served further from the truth, unless "

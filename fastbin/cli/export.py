@@ -9,21 +9,41 @@ import click
 
 from fastbin.cli import _options as options
 from fastbin.cli._console import note
-from fastbin.cli._exports import DIALECTS, TARGETS, WORDS, choose_target, load_whole
-from fastbin.cli._streams import Output, display_name
+from fastbin.cli._files import WORDS, Output, display_name, load_whole
+from fastbin.export import dialects
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
 
-# It comes with the command line, so that `fastbin verify` can run what was written.
-DEFAULT_DIALECT = "duckdb"
-
-# The way back from JSON.
-MODEL_FILE = "fbm"
+# The options of each target.
+TARGETS = {
+    "sql": ("dialect", "score", "key", "cell", "style", "table", "source", "column", "outputs", "alpha"),
+    "onnx": ("outputs", "alpha", "opset"),
+    "c": ("outputs", "alpha", "name"),
+    "java": ("outputs", "alpha", "name", "package"),
+    "js": ("outputs", "alpha"),
+    "json": (),
+}
+MODEL_FILE = "fbm"  # the way back from JSON
+DIALECTS = tuple(dialects.DIALECTS)
+DEFAULT_DIALECT = "duckdb"  # it comes with the command line, so that `fastbin verify` can run what was written
 
 # The options of SQL that makes tables, and what the functions call them.
 OF_TABLES = {"table": "table", "source": "source", "column": "output"}
+
+
+def choose_target(target: str | None, path: str) -> str:
+    """The target that is named, or that the suffix of a file means."""
+    from fastbin.export.verify import SUFFIXES
+
+    suffix = Path(path).suffix.lower()
+    if target is None and suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if target is None:
+        where = "standard output" if path == "-" else path
+        raise click.UsageError(f"say --to; the name of {where} does not tell ({', '.join(SUFFIXES)} do)")
+    return target
 
 
 @click.command(
@@ -39,11 +59,9 @@ OF_TABLES = {"table": "table", "source": "source", "column": "output"}
     ),
 )
 @options.model
-@click.option(
-    "--to", "target", type=click.Choice([*TARGETS, MODEL_FILE]), help="What to write. Default: by the suffix of -o FILE."
-)
-@options.option("-o --output FILE", "Where to write it; - prints it.", options.PATH, "-")
-@click.option("--dialect", type=click.Choice(DIALECTS), help=f"Of SQL: the engine. Default: {DEFAULT_DIALECT}.")
+@options.option(f"--to target {'|'.join([*TARGETS, MODEL_FILE])}", "What to write. Default: by the suffix of -o FILE.")
+@options.option("-o --output FILE", "Where to write it; - prints it.", default="-")
+@options.option(f"--dialect {'|'.join(DIALECTS)}", f"Of SQL: the engine. Default: {DEFAULT_DIALECT}.")
 @options.option("--score EXPRESSION", "Of SQL: the score, most often the name of a column. Default: p.")
 @options.option(
     "--key EXPRESSION",
@@ -63,10 +81,10 @@ OF_TABLES = {"table": "table", "source": "source", "column": "output"}
     "--outputs NAMES",
     "What it is to give, separated by commas: value, bin, lower, upper. SQL gives one of them. Default: value.",
 )
-@options.option("--alpha A", "With lower and upper: the probability that the intervals fail. Default: 0.1.", options.ALPHA)
+@options.option("--alpha A", "With lower and upper: the probability that the intervals fail. Default: 0.1.")
 @options.option("--name NAME", "Of the C function, or the Java class. Default: the name of the file.")
 @options.option("--package NAME", "Of Java: the package of the class.")
-@options.option("--opset N", "Of ONNX: the version of the operators.", click.IntRange(1))
+@options.option("--opset N", "Of ONNX: the version of the operators.", options.COUNT)
 def command(model: str, target: str | None, output: str, outputs: str | None, **values: Any) -> None:
     """Write MODEL ("-": from standard input) for another place to score with, with the same bits.
 
@@ -78,24 +96,28 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
     given = {name: value for name, value in values.items() if value is not None}
     if outputs is not None:
         given["outputs"] = [name.strip() for name in outputs.split(",")]
+    own = TARGETS.get(chosen, ())
     for name in given:
-        if name not in TARGETS.get(chosen, ()):
-            raise click.UsageError(f"--{name} is not for {chosen}; it is for {', '.join(_takers(name))}")
+        if name not in own:
+            takers = ", ".join(target for target, names in TARGETS.items() if name in names)
+            raise click.UsageError(f"--{name} is not for {chosen}; it is for {takers}")
     out = Output(output, reads=(model,), is_text=chosen not in ("onnx", MODEL_FILE))
-    if "name" in TARGETS.get(chosen, ()) and "name" not in given:
-        if output == "-":
-            raise click.UsageError(f"say --name NAME of the {WORDS[chosen]}, or -o FILE, which it is called by")
-        given["name"] = Path(output).stem
-        if not given["name"].isidentifier():
-            raise click.UsageError(f"say --name NAME of the {WORDS[chosen]}, as {output} is no name that it could have")
+    if "name" in own and "name" not in given:
+        given["name"] = _name_of(output, chosen)
     if chosen == "java" and Path(output).suffix == ".java" and Path(output).stem != given["name"]:
         name = given["name"]
         raise click.UsageError(f"--name is {name}, and javac wants this class in {name}.java: write to it, or leave out --name")
     out.write(_written(load_whole(model, "export from"), chosen, given, display_name(model)))
 
 
-def _takers(name: str) -> list[str]:
-    return [target for target, names in TARGETS.items() if name in names]
+def _name_of(output: str, target: str) -> str:
+    """The name of a function or a class by that of its file."""
+    if output == "-":
+        raise click.UsageError(f"say --name NAME of the {WORDS[target]}, or -o FILE, which it is called by")
+    name = Path(output).stem
+    if not name.isidentifier():
+        raise click.UsageError(f"say --name NAME of the {WORDS[target]}, as {output} is no name that it could have")
+    return name
 
 
 def _written(model: BinnedModel | ModelSet, target: str, given: dict[str, Any], name: str) -> bytes:
@@ -109,15 +131,11 @@ def _written(model: BinnedModel | ModelSet, target: str, given: dict[str, Any], 
         return graph
     if target == "sql":
         return _sql(model, given, name).encode()
-    text: str
     if target == "json":
-        text = export.json(model)
-    elif target == "js":
-        text = export.javascript(model, **given)
-    else:
-        own = given.pop("name")
-        text = (export.c_source if target == "c" else export.java)(model, own, **given)
-    return text.encode()
+        return export.json(model).encode()
+    if target == "js":
+        return export.javascript(model, **given).encode()
+    return (export.c_source if target == "c" else export.java)(model, given.pop("name"), **given).encode()
 
 
 def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str:

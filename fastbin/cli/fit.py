@@ -14,17 +14,16 @@ from fastbin._base.array_types import Array
 from fastbin._base.checks import event_of
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._model import view
-from fastbin.cli import _model_view
 from fastbin.cli import _options as options
-from fastbin.cli._cells import CellOptions
+from fastbin.cli import _show
 from fastbin.cli._console import counting_passes, note, reading, working
-from fastbin.cli._files import TableOptions, check_held, errors_in
-from fastbin.cli._fit_sets import SetOptions, fit_set
+from fastbin.cli._files import Output
 from fastbin.cli._methods import DEFAULT, METHODS, SCALERS, check_threads, make_calibrator
-from fastbin.cli._streams import Output
+from fastbin.cli._tables import RowOptions, as_keys, check_held, errors_in, matrix_columns, matrix_of, read_rows
 from fastbin.io import Table
 from fastbin.tables.files import ColumnReader
 from fastbin.tables.replay import Replay
+from fastbin.tables.table import arrow
 
 if TYPE_CHECKING:
     from fastbin._fit.calibrator import Calibrator
@@ -40,6 +39,13 @@ VALUES = ("mixture", "beta", "isotonic", "logistic", "spline", "quadratic", "mea
 RECENTRINGS = ("james-stein", "full", "none")
 
 METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHODS.items())
+
+# The options about the models of a set, by what they go with.
+OF_SETS = {
+    "--classes": ("top_label", "class_labels", "points_per_bin"),
+    "--segment": ("unknown",),
+    "--segment or --classes": ("thin", "min_points"),
+}
 
 
 @click.command(
@@ -63,41 +69,35 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 @options.label
 @options.weights
 @options.cells
-@click.option(
+@options.option(
     "--top-label/--class-wise",
-    default=None,
-    help="--classes: the probability that the predicted class is right (default), or one for every class.",
+    "--classes: the probability that the predicted class is right (default), or one for every class.",
 )
 @options.option("--class-labels LIST", "--classes: the class of each column. Default: its name, or 0, 1, ...")
-@options.option("--points-per-bin N", "--classes: the samples behind each uniform-mass bin (default: 50).", click.IntRange(1))
-@click.option("--thin", type=click.Choice(["pool", "refuse"]), help="Small cells share one model (default), or are refused.")
-@options.option("--min-points N", "The samples that a cell needs for its own model (default: 50).", click.IntRange(1))
-@click.option(
-    "--unknown",
-    type=click.Choice(["refuse", "pool"]),
-    help="--segment: what segments get that FILE does not have: an error (default), or the pool's value without a promise.",
+@options.option("--points-per-bin N", "--classes: the samples behind each uniform-mass bin (default: 50).", options.COUNT)
+@options.option("--thin pool|refuse", "Small cells share one model (default), or are refused.")
+@options.option("--min-points N", "The samples that a cell needs for its own model (default: 50).", options.COUNT)
+@options.option(
+    "--unknown refuse|pool",
+    "--segment: what segments get that FILE does not have: an error (default), or the pool's value without a promise.",
 )
 @options.option(
     "-o --output MODEL",
     "The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
-    options.PATH,
 )
 @options.option("--method NAME", "How to calibrate; the methods are listed below.", click.Choice(list(METHODS)), DEFAULT)
 @options.option("--n-bins N|auto", "The number of bins. Default: 10; of certified 5 below 1,000 samples.", options.N_BINS)
 @options.choice(
-    "--ties",
+    "--ties whole|random|upper",
     "Uniform mass: what happens to equal scores at a boundary: whole groups go to one side and the certificate allows for it; "
     "split by a key; or all above, without a certificate.",
-    *("whole", "random", "upper"),
 )
-@click.option(
-    "--edges-share",
-    type=float,
-    metavar="SHARE",
-    default=1.0,
-    show_default=True,
-    help="--ties whole: the random share of the samples that places the boundaries. 0.25 narrows intervals where many rows "
+@options.option(
+    "--edges-share SHARE",
+    "--ties whole: the random share of the samples that places the boundaries. 0.25 narrows intervals where many rows "
     "share few scores.",
+    click.FLOAT,
+    1.0,
 )
 @click.option("--delta", type=float, default=0.0, help="umd: randomise values by this much (Gupta & Ramdas 2021, Algorithm 2).")
 @options.option(
@@ -106,44 +106,31 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
     "no split).",
     options.SPLIT,
 )
-@click.option("--scaler", type=click.Choice(SCALERS), help="scaling-binning: the map under the bins.")
-@click.option("--values", type=click.Choice(VALUES), help="certified: the map behind the values (default: mixture).")
-@click.option(
-    "--recentre",
-    type=click.Choice(RECENTRINGS),
-    help="certified: how far the values of a bin are moved to its mean label (default: james-stein).",
+@options.option(f"--scaler {'|'.join(SCALERS)}", "scaling-binning: the map under the bins.")
+@options.option(f"--values {'|'.join(VALUES)}", "certified: the map behind the values (default: mixture).")
+@options.option(
+    f"--recentre {'|'.join(RECENTRINGS)}",
+    "certified: how far the values of a bin are moved to its mean label (default: james-stein).",
 )
-@click.option(
+@options.option(
     "--monotone/--no-monotone",
-    default=None,
-    help="Whether values are moved so that they do not fall (default: yes for certified, else no).",
+    "Whether values are moved so that they do not fall (default: yes for certified, else no).",
 )
-@click.option("--interpolate", is_flag=True, help="isotonic: straight lines between the steps.")
-@click.option("--feature", type=click.Choice(["score", "logit"]), help="platt: what the map is linear in (default: score).")
-@click.option("--parameters", type=click.Choice(["abm", "am", "ab"]), help="beta: which parameters are free (default: abm).")
+@options.option("--interpolate", "isotonic: straight lines between the steps.")
+@options.option("--feature score|logit", "platt: what the map is linear in (default: score).")
+@options.option("--parameters abm|am|ab", "beta: which parameters are free (default: abm).")
 @options.option("--seed N", "Of everything random; kept in the model.", options.SEED, 0)
 @options.option("--score-range LOW,HIGH|any", "Where scores must lie.", options.SCORE_RANGE, "0,1")
 @options.choice(
-    "--out-of-range",
+    "--out-of-range refuse|clip",
     "What the model does with scores outside the range: an error, or the answer of the nearest end.",
-    *("refuse", "clip"),
 )
-@options.option("--threads N", "Threads of a fit in memory.", click.IntRange(1), 1)
+@options.option("--threads N", "Threads of a fit in memory.", options.COUNT, 1)
 @options.alpha
 @options.quiet
 @options.tables
-@options.collected("of_set", SetOptions, *SetOptions.__dataclass_fields__)
 def command(
-    file: str,
-    output: str | None,
-    method: str,
-    threads: int,
-    alpha: float,
-    quiet: bool,
-    rows: TableOptions,
-    cells: CellOptions,
-    of_set: SetOptions,
-    **configuration: Any,
+    file: str, output: str | None, method: str, threads: int, alpha: float, quiet: bool, rows: RowOptions, **configuration: Any
 ) -> None:
     """Fit a calibrator to FILE, show what it promises, and write a model where -o says.
 
@@ -157,16 +144,23 @@ def command(
 
     Prints the bins and the certificate: what is guaranteed about new samples from the same population.
     """
-    context = click.get_current_context()
-    given = _given(context, configuration, method)
-    of_set.check(cells)
+    given = _given(configuration)
+    if method == "scaling-binning" and "split" in given:
+        given["scheme"] = "split"
+    of_set = {name: given.pop(name) for names in OF_SETS.values() for name in names if name in given}
+    _check_set_options(of_set, rows)
     out = Output(output, reads=(file,))
     model: BinnedModel | ModelSet
-    if cells.are_given:
+    if rows.have_cells:
         if threads > 1:
             raise click.UsageError("--threads does not go with --segment and --classes")
-        chosen = None if context.get_parameter_source("method") is ParameterSource.DEFAULT else method
-        model, columns = fit_set(rows.open(file), rows, cells, of_set, chosen, given)
+        fit = _fit_segments if rows.segment is not None else _fit_classes
+        chosen = method if _given({"method": method}) else None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", FastbinWarning)
+            model, columns = fit(rows.open(file), rows, of_set, chosen, given)
+        for text in dict.fromkeys(str(each.message) for each in caught):
+            note(text)
     else:
         calibrator = make_calibrator(method, given)
         if threads > 1:
@@ -181,17 +175,13 @@ def command(
     named = ", ".join(f"{words.get(argument, argument)} from {column}" for argument, column in columns.items())
     place = "" if output is None else f"{out.name}: "
     out.messages().print(f"{place}{view.summary(model)} ({named}).")
-    _model_view.show(out.messages(), model, alpha, max_rows=30)
+    _show.show(out.messages(), model, alpha, max_rows=30)
 
 
-def _given(ctx: click.Context, configuration: dict[str, Any], method: str) -> dict[str, Any]:
+def _given(values: dict[str, Any]) -> dict[str, Any]:
     """The parameters that were typed, by their names in Python. Others keep the defaults of the method."""
-    given = {
-        name: value for name, value in configuration.items() if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
-    }
-    if method == "scaling-binning" and "split" in given:
-        given["scheme"] = "split"
-    return given
+    source = click.get_current_context().get_parameter_source
+    return {name: value for name, value in values.items() if source(name) is not ParameterSource.DEFAULT}
 
 
 def _fit(
@@ -229,3 +219,95 @@ def _fit(
         note(text)
     model: BinnedModel = fitted.model_
     return model
+
+
+# ---------------------------------------------------------------------- segments and classes
+
+
+def _check_set_options(of_set: dict[str, Any], rows: RowOptions) -> None:
+    """Refuse options that the cells have no use for."""
+    has = {"--classes": rows.classes, "--segment": rows.segment, "--segment or --classes": rows.segment or rows.classes}
+    for needed, names in OF_SETS.items():
+        for name in names:
+            if name in of_set and has[needed] is None:
+                option = "--top-label or --class-wise" if name == "top_label" else f"--{name.replace('_', '-')}"
+                raise click.UsageError(f"{option} goes with {needed}")
+    if of_set.get("top_label") is False and ("thin" in of_set or "min_points" in of_set):
+        raise click.UsageError("--thin and --min-points do not go with --class-wise: every class has all rows")
+
+
+def _fit_segments(
+    table: Table, rows: RowOptions, of_set: dict[str, Any], method: str | None, given: dict[str, Any]
+) -> tuple[ModelSet, dict[str, str]]:
+    """The set of models, and the columns that it was fitted to; `method` is ``None`` if it was not given."""
+    from fastbin.multi import SegmentedBinning
+
+    estimator = SegmentedBinning(make_calibrator(method or DEFAULT, given), **of_set)
+    columns, segments = rows.columns(table), {"segments": str(rows.segment)}
+    read = read_rows(table, columns, segments, label="labels", positive=rows.positive, whole=("sample_weight",))
+    columns |= segments
+    estimator._event = event_of(rows.positive)
+    with errors_in(table, columns), working("fitting"):
+        return estimator.fit(segments=as_keys(read.texts["segments"]), **read.arrays).model_, columns
+
+
+def _fit_classes(
+    table: Table, rows: RowOptions, of_set: dict[str, Any], method: str | None, given: dict[str, Any]
+) -> tuple[ModelSet, dict[str, str]]:
+    from fastbin.multi import ClassWiseBinning, TopLabelBinning
+
+    if rows.positive is not None:
+        raise click.UsageError("--positive is about outcomes of two kinds; with --classes the --label column holds classes")
+    is_top, listed = of_set.pop("top_label", True), of_set.pop("class_labels", None)
+    parameters = _how(of_set.pop("points_per_bin", None), method, given)
+    label, names = rows.label_column(table), rows.class_columns
+    columns = {**matrix_columns(table, names), **rows.weight_column(table)}
+    arrays, texts, *_ = read_rows(table, columns, {"labels": label}, whole=("sample_weight",))
+    columns["labels"] = label
+    classes, labels = _classes(table, listed, names, texts["labels"])
+    estimator: Any = TopLabelBinning if is_top else ClassWiseBinning
+    with errors_in(table, columns), working("fitting"):
+        made = estimator(classes=classes, inputs=rows.inputs, **parameters, **of_set)
+        return made.fit(matrix_of(arrays), labels, sample_weight=arrays.get("sample_weight")).model_, columns
+
+
+def _how(points_per_bin: int | None, method: str | None, given: dict[str, Any]) -> dict[str, Any]:
+    """How each class is fitted: points per bin, a number of bins, or any calibrator."""
+    if points_per_bin is not None:
+        if method is not None or given:
+            raise click.UsageError("--points-per-bin says how many uniform-mass bins each class gets; leave out other methods")
+        return {"points_per_bin": points_per_bin}
+    if method is None and set(given) <= {"n_bins"}:
+        return dict(given)
+    return {"calibrator": make_calibrator(method or DEFAULT, given)}
+
+
+def _classes(table: Table, class_labels: str | None, names: list[str], text: Any) -> tuple[list[Any], Any]:
+    """The class of each column, and the label of each row."""
+    if class_labels is not None:
+        listed = _keys([name.strip() for name in class_labels.split(",")])
+        if len(listed) != len(names):
+            raise click.UsageError(f"--class-labels names {len(listed)} classes for the {len(names)} columns of --classes")
+        if set(map(str, listed)) == set(names) and list(map(str, listed)) != list(names):
+            raise click.UsageError(
+                "--class-labels names the columns of --classes in another order, so that a column would not be the class that "
+                "it is called after; leave --class-labels out, or rename the columns"
+            )
+        return listed, as_keys(text, are_text=isinstance(listed[0], str))
+    different = text.unique().to_pylist()
+    if set(different) <= set(names):
+        listed = _keys(names)
+        return listed, as_keys(text, are_text=isinstance(listed[0], str))
+    if set(different) <= {str(number) for number in range(len(names))}:
+        return list(range(len(names))), as_keys(text)
+    strange = next(each for each in different if each not in names)
+    raise InputError(
+        f"{table.path}: label {strange!r} is neither the name of a column of --classes nor a number from 0 to "
+        f"{len(names) - 1}; say --class-labels LIST, the class of each column"
+    )
+
+
+def _keys(texts: list[str]) -> list[Any]:
+    """Integers, if all are written as such."""
+    keys = as_keys(arrow().array(texts))
+    return list(keys.tolist() if hasattr(keys, "dtype") else texts)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from fastbin._base.array_types import Float64s
 from fastbin._base.errors import InputError
 from fastbin._model import view
 from fastbin._model.provenance import in_words
-from fastbin.cli import _model_view
 from fastbin.cli import _options as options
+from fastbin.cli import _show
 from fastbin.cli._console import console, say_json
-from fastbin.cli._exports import WORDS, Exported, load_or_describe
-from fastbin.cli._streams import display_name
+from fastbin.cli._files import WORDS, Exported, display_name, load_or_describe
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -51,8 +47,7 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     """
     loaded, name = load_or_describe(model), display_name(model)
     if isinstance(loaded, Exported):
-        _check_options(loaded, name, cell)
-        _show_export(loaded, model, name, as_json)
+        _show_export(loaded, model, name, cell, as_json)
         return
     if cell is not None:
         if not loaded.is_set:
@@ -62,11 +57,10 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
             raise InputError(f"{name} has no cell {cell!r}; inspect it without --cell to see them")
         loaded, name = own, f"{name}, {cell}"
     if as_json:
-        content = _set_as_json(loaded, alpha) if loaded.is_set else model_as_json(loaded, alpha)
-        say_json({"path": model, **({} if cell is None else {"cell": cell}), **content})
+        say_json({"path": model, **({} if cell is None else {"cell": cell}), **_show.as_json(loaded, alpha)})
         return
     console().print(f"{name}: {view.summary(loaded)}.")
-    _model_view.show(console(), loaded, alpha)
+    _show.show(console(), loaded, alpha)
     if made_by := in_words(loaded):
         console().print(f"Made by {made_by}.")
 
@@ -83,100 +77,14 @@ def _model_of_cell(models: ModelSet, cell: str) -> BinnedModel | None:
     return model
 
 
-def _check_options(export: Exported, name: str, cell: str | None) -> None:
-    """Of an export there is nothing that these options could say."""
+def _show_export(export: Exported, path: str, name: str, cell: str | None, as_json: bool) -> None:
     has_alpha = click.get_current_context().get_parameter_source("alpha") is not ParameterSource.DEFAULT
     for option, is_given in (("--cell", cell is not None), ("--alpha", has_alpha)):
         if is_given:
             raise InputError(f"{name} is a {WORDS[export.target]}, of which the digest is shown; leave out {option}")
-
-
-def _show_export(export: Exported, path: str, name: str, as_json: bool) -> None:
     if as_json:
         say_json({"path": path, **export._asdict()})
         return
     console().print(f"{name}: a {WORDS[export.target]}, exported from the model whose file has the SHA-256 {export.sha256}.")
     for key, value in export.facts.items():
         console().print(f"{key.removeprefix('fastbin.')}: {value}")
-
-
-def _promise_as_json(fitted: BinnedModel | ModelSet, alpha: float) -> dict[str, Any]:
-    certificate, sentence = _model_view.promise(fitted, alpha)
-    return {
-        "alpha": alpha,
-        "certificate": None if certificate is None else {"sentence": sentence, **certificate.to_dict()},
-        "why_no_certificate": sentence if certificate is None else None,
-    }
-
-
-def _set_as_json(models: ModelSet, alpha: float) -> dict[str, Any]:
-    """Everything that `_model_view.show` prints, unrounded, and every model."""
-    return {
-        **{field: getattr(models, field) for field in (*view.SET_FIELDS, "provenance")},
-        "keys": list(models.keys),
-        "pooled_keys": list(models.pooled_keys),
-        "columns": None if models.columns is None else list(models.columns),
-        "sha256": hashlib.sha256(models.to_bytes()).hexdigest(),
-        "models": [{"cell": name, **model_as_json(model, alpha)} for name, model in models.numbered],
-        **_promise_as_json(models, alpha),
-    }
-
-
-def model_as_json(model: BinnedModel, alpha: float) -> dict[str, Any]:
-    """Everything that `_model_view.show` prints, unrounded."""
-    ends = view.intervals_of(model, alpha)
-    content = {field: getattr(model, field) for field in (*view.FIELDS, "provenance")}
-    rates = model.rates
-    content["rates"] = None if rates is None else {name: rate._asdict() for name, rate in rates._asdict().items()}
-    content["fingerprint"] = f"{model.fingerprint:016x}" if model.fingerprint else None  # 64 bits, beyond JSON's doubles
-    content["sha256"] = hashlib.sha256(model.to_bytes()).hexdigest()
-    name, parameters = model.map
-    content["map"] = (
-        None
-        if name == "none"
-        else {
-            "name": name,
-            "parameters": list(parameters),
-            "knots": None if model.knots is None else model.knots.tolist(),
-            "clip": model.clip,
-            "log_odds": view.log_odds(model),
-        }
-    )
-    content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
-    content["steps"] = _steps_as_json(model) if model.has_steps else None
-    content["empty_bins"] = _model_view.empty_bins(model)
-    content["falls_after_steps" if model.has_steps else "falls_after_bins"] = model.falls.tolist()
-    return {**content, **_promise_as_json(model, alpha)}
-
-
-def _bin_as_json(model: BinnedModel, row: int, ends: Float64s | None) -> dict[str, Any]:
-    entry: dict[str, Any] = {"bin": row}
-    if model.kind == "linear":
-        entry = {"knot": row, "score": float(model.edges[row])}
-    else:
-        entry["from"], entry["to"] = view.ends_of(model, row)
-        if row > 0:  # which of the scores that equal `from` belong here
-            entry["from_key"] = int(model.bin_edge_keys[row - 1]) if model.bin_edge_keys is not None else 0
-    entry["value"] = float(model.values[row] if model.kind == "linear" else model.bin_values[row])  # the average served
-    if model.has_steps:
-        entry["first_step"], entry["n_steps"] = int(model.first_step[row]), view.steps_in_bins(model)[row]
-    if model.tie_counts is not None:  # of the samples at the lower edge: placed there by ranks, of these label 1, and left out
-        entry |= dict(zip(("r", "f", "y"), model.tie_counts[row].tolist(), strict=True))
-    for field in ("counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums"):
-        column = getattr(model, field)
-        if column is not None:
-            entry[field.removesuffix("s")] = column[row].item()
-    if ends is not None:
-        entry["lower"], entry["upper"] = (None if math.isnan(end) else float(end) for end in ends[row])
-    return entry
-
-
-def _steps_as_json(model: BinnedModel) -> list[dict[str, Any]]:
-    """The values of a model of two resolutions, each with the scores that it is given to and the samples of the fit there."""
-    columns = {"value": model.values, "count": model.step_counts, "unlabelled_count": model.unlabelled_counts}
-    known = {name: column.tolist() for name, column in columns.items() if column is not None}
-    ends = [view.ends_of(model, step, steps=True) for step in range(model.n_steps)]
-    return [
-        {"from": low, "to": high, **{name: column[step] for name, column in known.items()}}
-        for step, (low, high) in enumerate(ends)
-    ]

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
 from fastbin._base.errors import FormatError, InputError
+from fastbin._base.files import TEMPORARIES, is_replaceable, read_saved
 from fastbin.cli import _options as options
-from fastbin.cli._cells import CellOptions, LabelledColumns
-from fastbin.cli._console import console, note, reading, say_json, text_table
-from fastbin.cli._files import TableOptions, errors_in
-from fastbin.cli._key_column import KeyOptions, KeySource
-from fastbin.cli._state import CountedFiles, StateFile, locked
-from fastbin.cli._streams import Output, check_inputs, load_any
+from fastbin.cli._console import console, note, show
+from fastbin.cli._files import Output, check_inputs, display_name, load_any
+from fastbin.cli._show import print_table
+from fastbin.cli._tables import KeyOptions, KeySource, LabelledColumns, RowOptions, errors_in
 from fastbin.guarantees.certificate import sureness
 from fastbin.io import Table
-from fastbin.tables.files import ColumnReader
 
 if TYPE_CHECKING:
     from fastbin.online import CalibrationMonitor, MonitorReport
 
+PAUSE = 0.02  # seconds between two looks at a lock
+READ_BYTES = 2**20
 ALARM = 3
 
 
@@ -40,7 +45,7 @@ ALARM = 3
 @options.score
 @options.label
 @options.cells
-@options.option("--alpha A", "The probability of ever raising a false alarm.  [default: 0.05]", options.ALPHA)
+@options.option("--alpha A", "The probability of ever raising a false alarm.  [default: 0.05]")
 @options.option(
     "--tolerance T",
     "How far a true rate may be from the value served before it counts as drift. With 0, any difference is detected in the "
@@ -50,14 +55,12 @@ ALARM = 3
 @options.option(
     "--interval-alpha A",
     "Tolerate the model's own intervals at this level, widened by --tolerance; adds A to the chance of a false alarm.",
-    options.ALPHA,
 )
 @options.option(
     "--state FILE",
     "Continue from this file if it exists, and write it again, so that outcomes can be checked day by day.",
-    options.PATH,
 )
-@click.option("--again", is_flag=True, help="Count files even if they were counted before.")
+@options.option("--again", "Count files even if they were counted before.")
 @options.option("--wait SECONDS", "How long to wait while another process updates the state.", click.FloatRange(0.0), 60.0)
 @options.keys
 @options.option("--seed N", "Break ties by row number and this seed. Default: that of the model.", options.SEED)
@@ -65,18 +68,9 @@ ALARM = 3
 @options.as_json
 @options.tables
 def command(
-    model: str,
-    files: tuple[str, ...],
-    state: str | None,
-    again: bool,
-    wait: float,
-    keys: KeyOptions,
-    exit_code: bool,
-    as_json: bool,
-    rows: TableOptions,
-    cells: CellOptions,
-    **settings: Any,
-) -> int:
+    model: str, files: tuple[str, ...], state: str | None, again: bool, wait: float, keys: KeyOptions, exit_code: bool,
+    as_json: bool, rows: RowOptions, **settings: Any,
+) -> int:  # fmt: skip
     """Check the outcomes in FILE of scores that MODEL was used on.
 
     The alarm is raised when the outcomes show that the true rate of label 1 in some bin has not always been within the
@@ -96,21 +90,21 @@ def command(
     check_inputs(MODEL=model, FILE=files)
     with locked(state, wait):
         state_file = None if state is None else StateFile(state)
-        monitor = _begin(model, state_file, settings, cells)
+        monitor = _begin(model, state_file, settings, rows)
         Output(state, reads=(model, *files))  # refuses a state that could not be written at the end
-        _count(monitor, files, rows, keys, again, cells)
-        _print(monitor.report(), as_json)
+        _count(monitor, files, rows, keys, again)
+        show(monitor.report(), as_json, _print)
         if state_file is not None:
             state_file.save(monitor)
     return ALARM if exit_code and monitor.alarm else 0
 
 
-def _begin(model: str, file: StateFile | None, settings: dict[str, Any], cells: CellOptions) -> CalibrationMonitor:
+def _begin(model: str, file: StateFile | None, settings: dict[str, Any], rows: RowOptions) -> CalibrationMonitor:
     """A new monitor, or that of the state file, which must be of this model and of these settings."""
     from fastbin.online import CalibrationMonitor
 
     loaded, given = load_any(model), {name: value for name, value in settings.items() if value is not None}
-    cells.check(model, loaded)
+    rows.check_cells(model, loaded)
     if file is None or file.content is None:
         return CalibrationMonitor(loaded, **given)
     state = file.path
@@ -128,9 +122,7 @@ def _begin(model: str, file: StateFile | None, settings: dict[str, Any], cells: 
     return monitor
 
 
-def _count(
-    monitor: CalibrationMonitor, files: tuple[str, ...], rows: TableOptions, keys: KeyOptions, again: bool, cells: CellOptions
-) -> None:
+def _count(monitor: CalibrationMonitor, files: tuple[str, ...], rows: RowOptions, keys: KeyOptions, again: bool) -> None:
     """Give the monitor all rows of all files, each file once."""
     counted = CountedFiles(monitor, again)
     for file in files:
@@ -139,44 +131,25 @@ def _count(
         if table.can_be_read_again:
             for part in table.files:
                 counted.check_file(part)
-        if cells.are_given:
-            _count_cells(monitor, table, rows, keys, cells)
-        else:
-            _count_rows(monitor, table, rows, keys)
+        _count_rows(monitor, table, rows, keys)
         if not table.can_be_read_again:
             counted.check_digest(digest.digest(), file)
     counted.check_unchanged()
     counted.mark()
 
 
-def _count_rows(monitor: CalibrationMonitor, table: Table, rows: TableOptions, keys: KeyOptions) -> None:
+def _count_rows(monitor: CalibrationMonitor, table: Table, rows: RowOptions, keys: KeyOptions) -> None:
     """Give the monitor all rows of a table."""
-    columns = rows.columns(table)
-    source = KeySource(table, keys) if keys.column is not None else None
-    reader = ColumnReader(table, columns, label="labels", positive=rows.positive)
-    needs_key = not monitor.model.is_set and monitor.model.needs_key
-    names = list(dict.fromkeys([*reader.names, *([keys.column] if needs_key and keys.column is not None else [])]))
-    with reading(table, "counting outcomes") as watched:
-        for batch in watched(table.batches(names)):
-            first_row, needed = reader.first_row, np.full(len(batch), True)
-            arrays = reader.read(batch)
-            batch_keys = None if source is None or not needs_key else source.keys(batch, first_row, needed)
-            with errors_in(table, columns, first_row):
-                monitor.update(arrays["scores"], arrays["labels"], keys=batch_keys, seed=keys.seed)
-
-
-def _count_cells(monitor: CalibrationMonitor, table: Table, rows: TableOptions, keys: KeyOptions, cells: CellOptions) -> None:
-    """Give the monitor of a set all rows of a table."""
-    models = monitor.model
-    assert models.is_set
-    if keys.column is not None:
+    model, n_unknown = monitor.model, 0
+    if model.is_set and keys.column is not None:
         raise InputError("--key does not go with a set in this command; ties are broken by row number and --seed")
-    n_unknown = 0
-    for batch in LabelledColumns(models, table, rows, cells).batches("counting outcomes"):
-        arrays = batch.arrays
-        with errors_in(table, batch.columns, batch.first_row):
-            known = models.find(arrays["cells"]) >= 0
-            if not known.all():
+    labelled = LabelledColumns(model, table, rows)
+    source = None if keys.column is None else KeySource(table, keys)
+    needs_key = not model.is_set and model.needs_key
+    batches = labelled.batches("counting outcomes", keys=source if needs_key else None, is_part=not model.is_set)
+    for arrays, _, columns, first_row in batches:
+        with errors_in(table, columns, first_row):
+            if model.is_set and not (known := model.find(arrays["cells"]) >= 0).all():
                 n_unknown += int((~known).sum())
                 arrays = {
                     name: np.asarray(column, dtype=object if name == "cells" else None)[known]
@@ -187,33 +160,140 @@ def _count_cells(monitor: CalibrationMonitor, table: Table, rows: TableOptions, 
         note(f"{n_unknown:,} outcomes are of cells that the set does not know, and are left out")
 
 
-def _print(report: MonitorReport, as_json: bool) -> None:
+def _print(report: MonitorReport) -> None:
     """Print the value served in every bin, and the outcomes."""
-    if as_json:
-        say_json(report.to_dict())
+    columns: dict[str, list[str]] = (
+        {} if not report.is_set else {"cell": ["the pool" if b.cell is None else str(b.cell) for b in report.bins]}
+    )
+    columns |= {
+        "bin": [str(b.bin) for b in report.bins],
+        "served on average" if report.n_steps else "served": [f"{b.value:.4f}" for b in report.bins],
+        "tolerated": [_range(b.tolerated) for b in report.bins],
+        "outcomes": [f"{b.count:,}" for b in report.bins],
+        "rate": [f"{b.label_sum / b.count:.4f}" if b.count else "" for b in report.bins],
+        f"{sureness(report.alpha)} interval": [_range(b.interval) for b in report.bins],
+        "evidence": [f"{b.max_e_value:.3g}" for b in report.bins],
+        "found at": ["" if b.named_at is None else f"{b.named_at:,}" for b in report.bins],
+    }
+    console().print(str(report), style="bold" if report.alarm else None)
+    print_table(console(), columns, 30)
+
+
+def _range(ends: tuple[float, float]) -> str:
+    low, high = ends
+    return f"{low:.4f} to {high:.4f}"
+
+
+# ---------------------------------------------------------------------- the state on the disk: every outcome is counted once
+
+
+class StateFile:
+    """The content of a state file at the start, so that a state which another program wrote later is not replaced."""
+
+    def __init__(self, path: str) -> None:
+        if path == "-" or not is_replaceable(path):
+            raise InputError(f"{path} cannot hold a state, which is read and written again; name a file")
+        self.path = path
+        self.content = self._read()
+
+    def _read(self) -> bytes | None:
+        from fastbin.online.streaming import is_json
+
+        with suppress(FileNotFoundError):
+            return bytes(read_saved(self.path, is_other=is_json))
+        return None
+
+    def save(self, monitor: CalibrationMonitor) -> None:
+        """Write the new state in place of the old one, if no other program has changed it."""
+        if self._read() != self.content:
+            raise InputError(f"{self.path} was changed by another program meanwhile and is left as it is; run this again")
+        monitor.save(self.path)
+
+
+@contextmanager
+def locked(path: str | None, seconds: float) -> Iterator[None]:
+    """Keep other processes from updating a state while the block runs. They wait for `seconds` and are then refused.
+
+    The lock is on a file beside the state, since the state itself is replaced. The file is removed with the lock; one that a
+    killed process has left is not locked any more.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows; `StateFile.save` still notices that another program has written
+        fcntl = None  # type: ignore[assignment]
+    if path is None or fcntl is None:
+        yield
         return
-    served = "served on average" if report.n_steps else "served"
-    titles = [
-        *(["cell"] if report.is_set else []),
-        "bin",
-        served,
-        "tolerated",
-        "outcomes",
-        "rate",
-        f"{sureness(report.alpha)} interval",
-        "evidence",
-        "found at",
-    ]
-    rows = []
-    for b in report.bins:
-        rate = f"{b.label_sum / b.count:.4f}" if b.count else ""
-        tolerated, interval = (f"{low:.4f} to {high:.4f}" for low, high in (b.tolerated, b.interval))
-        since = "" if b.named_at is None else f"{b.named_at:,}"
-        place = ["the pool" if b.cell is None else str(b.cell)] if report.is_set else []
-        rows.append(
-            [*place, str(b.bin), f"{b.value:.4f}", tolerated, f"{b.count:,}", rate, interval, f"{b.max_e_value:.3g}", since]
-        )
-    out = console()
-    out.print(str(report), style="bold" if report.alarm else None)
-    out.print()
-    out.print(text_table(titles, rows, max_rows=30))
+    target = Path(os.path.realpath(path))
+    lock = target.with_name(f".{target.name}.lock")
+    descriptor = _wait_for(fcntl, lock, path, seconds)
+    TEMPORARIES.add(str(lock))
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.unlink(lock)  # while it is locked, so that a process that waits notices and makes a new file
+        TEMPORARIES.discard(str(lock))
+        os.close(descriptor)
+
+
+def _wait_for(fcntl: Any, lock: Path, path: str, seconds: float) -> int:
+    """A descriptor of the lock file, which is locked."""
+    deadline = time.monotonic() + seconds
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), os.stat(lock)):
+                return descriptor
+        except FileNotFoundError:  # removed by the process that held the lock, between the two calls
+            pass
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                os.close(descriptor)
+                raise InputError(
+                    f"{path} is still being updated by another process after {seconds:g} seconds; run this again later"
+                ) from None
+            time.sleep(PAUSE)
+        except OSError as error:
+            os.close(descriptor)
+            raise InputError(f"{path} cannot be locked ({error.strerror}); keep the state on a local disk") from None
+        os.close(descriptor)
+
+
+class CountedFiles:
+    """The files that a monitor has counted, by the SHA-256 of their bytes."""
+
+    def __init__(self, monitor: CalibrationMonitor, again: bool) -> None:
+        self._monitor, self._again = monitor, again
+        self._here: dict[bytes, str] = {}  # those of this call
+        self._before: dict[str, os.stat_result] = {}
+
+    def check_file(self, path: str) -> None:
+        """Refuse a file that was counted before; otherwise note it as counted."""
+        self._before[path] = os.stat(path)
+        digest = hashlib.sha256()
+        with open(path, "rb") as file:
+            while data := file.read(READ_BYTES):
+                digest.update(data)
+        self.check_digest(digest.digest(), path)
+
+    def check_unchanged(self) -> None:
+        """Refuse if a file has changed since its digest was computed."""
+        for path, before in self._before.items():
+            now = os.stat(path)
+            if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
+                raise InputError(f"{path} was changed while it was read; run this again when it is complete")
+
+    def check_digest(self, digest: bytes, path: str) -> None:
+        """The same for a pipe that has been read to its end."""
+        here = self._here.get(digest)
+        if not self._again and (here is not None or digest in self._monitor.seen):
+            why = "was counted before" if here is None else f"holds the same as {display_name(here)}"
+            raise InputError(f"{display_name(path)} {why}; outcomes count once, unless --again is given")
+        self._here[digest] = path
+
+    def mark(self) -> None:
+        """Store the digests of the files of this call in the monitor."""
+        for digest in self._here:
+            self._monitor.mark_seen(digest)

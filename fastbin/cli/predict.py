@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
+from fastbin._base.array_types import Array, Bools, UInt64s
+from fastbin._base.checks import clip_scores
+from fastbin._base.errors import InputError
+from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin.cli import _options as options
-from fastbin.cli._cells import CLASS_KINDS, CellOptions
-from fastbin.cli._console import note
-from fastbin.cli._files import TableOptions
-from fastbin.cli._key_column import KeyOptions, KeySource
-from fastbin.cli._streams import Output, check_inputs, load_any
+from fastbin.cli._console import note, reading
+from fastbin.cli._files import Output, check_inputs, load_any
+from fastbin.cli._tables import (
+    CLASS_KINDS,
+    KeyOptions,
+    KeySource,
+    RowOptions,
+    checked_matrix,
+    class_columns,
+    errors_in,
+    keys_like,
+    read_text,
+)
+from fastbin.io import Table
+from fastbin.tables.columns import read_numbers
+from fastbin.tables.table import PARQUET_SUFFIXES, arrow
+
+if TYPE_CHECKING:
+    from fastbin.model import BinnedModel
 
 
 @click.command(
@@ -28,28 +47,19 @@ from fastbin.cli._streams import Output, check_inputs, load_any
 @options.file
 @options.score
 @options.cells
-@options.option("-o --output FILE", "CSV or Parquet by its name; - prints CSV.", options.PATH, "-")
+@options.option("-o --output FILE", "CSV or Parquet by its name; - prints CSV.", default="-")
 @options.option("--column NAME", "The name of the new column.", default="calibrated")
 @options.option(
     "--interval ALPHA",
     "Add NAME_lower and NAME_upper: intervals for the rate of label 1 in the bin of the score, which hold for all bins at once "
     "with probability 1 - ALPHA. Where values are finer than the bins, one may lie outside.",
-    options.ALPHA,
 )
 @options.keys
 @options.option("--seed N", "Break ties by row number and this seed. Default: at random.", options.SEED)
-@options.choice("--nan", "Whether a missing score is an error, or gives a missing probability.", "error", "propagate")
+@options.choice("--nan error|propagate", "Whether a missing score is an error, or gives a missing probability.")
 @options.tables
 def command(
-    model: str,
-    file: str,
-    output: str,
-    column: str,
-    interval: float | None,
-    nan: str,
-    keys: KeyOptions,
-    rows: TableOptions,
-    cells: CellOptions,
+    model: str, file: str, output: str, column: str, interval: float | None, nan: str, keys: KeyOptions, rows: RowOptions
 ) -> None:
     """Score FILE with MODEL.
 
@@ -59,21 +69,142 @@ def command(
     MODEL may be a set. Of predicted classes it adds NAME_class, the class of the largest probability, and NAME, how probable
     that one is; class-wise one column NAME_CLASS for each class.
     """
-    from fastbin.cli._scorers import ClassScorer, ModelScorer, Scorer, SegmentScorer
-
     check_inputs(MODEL=model, FILE=file)
     out = Output(output, reads=(file, model, *keys.files), is_text=True)
     loaded, table = load_any(model), rows.open(file)
-    cells.check(model, loaded)
-    source = KeySource(table, keys)
-    settings: dict[str, Any] = {"column": column, "alpha": interval, "nan": nan}
-    scorer: Scorer
-    if not loaded.is_set:
-        scorer = ModelScorer(loaded, table, rows.score_column(table), source, **settings)
-    elif loaded.kind in CLASS_KINDS:
-        scorer = ClassScorer(loaded, table, cells, source, **settings)
-    else:
-        scorer = SegmentScorer(loaded, table, rows.score_column(table), str(cells.segment), source, **settings)
+    rows.check_cells(model, loaded)
+    scorer = Scorer(loaded, table, rows, KeySource(table, keys), column=column, alpha=interval, nan=nan)
     out.write(lambda opened: scorer.write(opened, output))
     if scorer.n_by_key and keys.column is None and keys.seed is None:
         note(f"{scorer.n_by_key:,} rows got their probability by a random key; --seed N or --key COLUMN makes it repeatable")
+
+
+class Scorer:
+    """Writes a table with further columns: by one model, by that of each row's segment, or by those of its classes.
+
+    Attributes
+    ----------
+    n_by_key : int
+        Rows so far whose probability was decided by their key.
+    """
+
+    def __init__(
+        self, model: Any, table: Table, rows: RowOptions, keys: KeySource, *, column: str, alpha: float | None, nan: str
+    ) -> None:
+        self._model, self._table, self._keys, self._alpha, self._nan = model, table, keys, alpha, nan
+        self._is_top, self._inputs = model.kind == "top-label", rows.inputs
+        self._classes: Array | None = None
+        # The columns that are read as numbers, by argument, and the types of the new ones, by name.
+        if model.kind in CLASS_KINDS:
+            if nan != "error":
+                raise InputError("--nan propagate does not go with classes; remove rows without a probability")
+            self._columns = class_columns(table, model, rows.class_columns)
+            self._classes = np.array(model.columns)
+        else:
+            self._columns = {"scores": rows.score_column(table)}
+        self._numbers, self._new = list(self._columns.values()), self._new_columns(column)
+        for name in self._new:
+            if name in table.names:
+                raise InputError(f"{table.path} has a column {name!r} already; name the new one by --column NAME")
+        if model.is_set and self._classes is None:
+            self._columns["cells"] = table.check_column(str(rows.segment))
+        self._ends = None if alpha is None or model.is_set else np.ascontiguousarray(model.interval(alpha))
+        self._parts = [own for _, own in model.numbered]  # the pool, which scores unknown cells, is the last one
+        self._split_edges = [_split_edges(own) for own in self._parts]
+        self.n_by_key = 0
+
+    def _new_columns(self, column: str) -> dict[str, Any]:
+        pa, ends = arrow(), ("",) if self._alpha is None else ("", "_lower", "_upper")
+        names = [column] if self._classes is None or self._is_top else [f"{column}_{each}" for each in self._classes]
+        new = {f"{name}{end}": pa.float64() for name in names for end in ends}
+        if self._is_top:
+            return {f"{column}_class": pa.string() if isinstance(self._model.keys[0], str) else pa.int64(), **new}
+        return new
+
+    def write(self, file: Any, path: str) -> None:
+        """Score all rows into a binary file, in the format of its path."""
+        from fastbin.tables.writing import format_of, open_writer, schema_of
+
+        pa, table = arrow(), self._table
+        positions = [table.names.index(name) for name in self._numbers]
+        to_parquet = format_of(path, table) in PARQUET_SUFFIXES
+        schema = schema_of(table, self._numbers if to_parquet else [])
+        for name, kind in self._new.items():
+            schema = schema.append(pa.field(name, kind))
+        first_row = 0
+        with open_writer(file, path, table, schema) as writer, reading(table, "scoring") as watched:
+            for batch in watched(table.batches()):
+                columns = list(batch.columns)
+                numbers = [
+                    read_numbers(table, name, columns[position], first_row, propagate=self._nan == "propagate")
+                    for name, position in zip(self._numbers, positions, strict=True)
+                ]
+                if to_parquet and table.is_text:
+                    for position, column in zip(positions, numbers, strict=True):
+                        columns[position] = pa.array(column, from_pandas=True)
+                columns += [pa.array(column, from_pandas=True) for column in self._results(batch, numbers, first_row)]
+                writer.write(pa.record_batch(columns, schema=schema))
+                first_row += len(batch)
+
+    def _results(self, batch: Any, numbers: list[Array], first_row: int) -> list[Any]:
+        """The new columns for the rows of a batch; a missing score gives NaN."""
+        if not self._model.is_set:
+            keys = self._tie_keys(batch, numbers[0], None, first_row)
+            with errors_in(self._table, self._columns, first_row):
+                return self._values(numbers[0], None, keys)
+        text = None if self._classes is not None else read_text(self._table, self._columns["cells"], batch, first_row)
+        with errors_in(self._table, self._columns, first_row):
+            if self._classes is None:
+                return self._values_in(keys_like(self._model, text), batch, numbers[0], first_row)
+            matrix = checked_matrix(self._model, dict(zip(self._columns, numbers, strict=True)), self._inputs)
+            if self._is_top:
+                from fastbin.multi.classes import top_of
+
+                predicted, scores = top_of(matrix)
+                cells = self._classes[predicted]
+                return [cells, *self._values_in(cells, batch, scores, first_row)]
+            return [
+                result
+                for each, column in zip(self._classes, matrix.T, strict=True)
+                for result in self._values_in(np.full(len(column), each), batch, np.ascontiguousarray(column), first_row)
+            ]
+
+    def _values_in(self, cells: Any, batch: Any, scores: Array, first_row: int) -> list[Any]:
+        return self._values(scores, cells, self._tie_keys(batch, scores, cells, first_row))
+
+    def _values(self, scores: Array, cells: Any, keys: UInt64s | None) -> list[Any]:
+        """The probability of each row, and the ends of its interval where they are wanted."""
+        model, by, how = self._model, () if cells is None else (cells,), {"keys": keys, "nan": self._nan}
+        results = [model.predict(scores, *by, **how)]
+        if self._alpha is None:
+            return results
+        if cells is None:
+            ends = model.lookup(scores, self._ends, **how)
+        else:
+            ends = model.predict_interval(scores, cells, alpha=self._alpha, **how)
+        return results + [np.ascontiguousarray(ends[:, side]) for side in (0, 1)]
+
+    def _tie_keys(self, batch: Any, scores: Array, cells: Any, first_row: int) -> UInt64s | None:
+        """A key for each row, if any model splits ties."""
+        if not any(own.needs_key for own in self._parts):
+            return None
+        needed = np.full(len(scores), False)
+        numbers = None if cells is None else self._model.find(cells)
+        for number in [0] if numbers is None else np.unique(numbers).tolist():
+            rows = slice(None) if numbers is None else numbers == number
+            needed[rows] = _need_keys(self._parts[number], self._split_edges[number], scores[rows])
+        self.n_by_key += int(needed.sum())
+        return self._keys.keys(batch, first_row, needed)
+
+
+def _split_edges(model: BinnedModel) -> Array | None:
+    """The edges at which keys decide."""
+    return model.edges[(model.edge_keys > 0) & (model.edge_keys <= GREATEST_KEY)] if model.needs_key else None
+
+
+def _need_keys(model: BinnedModel, split_edges: Array | None, scores: Array) -> Bools:
+    """Which scores need a key."""
+    if split_edges is None or model.delta > 0.0:
+        return np.full(len(scores), split_edges is not None)
+    # A score that the model clips may come to lie on an edge.
+    return np.isin(clip_scores(scores, model.score_range, model.out_of_range), split_edges)

@@ -8,11 +8,10 @@ from typing import Any
 import click
 
 from fastbin.cli import _options as options
-from fastbin.cli._cells import CellOptions
 from fastbin.cli._console import working
-from fastbin.cli._files import TableOptions
-from fastbin.cli._streams import Output, display_name
-from fastbin.cli._test_set import assess_file
+from fastbin.cli._files import Output, display_name
+from fastbin.cli._tables import RowOptions
+from fastbin.cli.assess import assess_file
 
 
 @click.command(
@@ -23,16 +22,14 @@ from fastbin.cli._test_set import assess_file
         "fastbin report credit.fbm test.parquet --title 'Card 7' -o report.html",
     ),
 )
-@options.option("-o --output PAGE", "The HTML file to write; - prints it.", options.PATH, required=True)
+@options.option("-o --output PAGE", "The HTML file to write; - prints it.", required=True)
 @options.option("--title TEXT", "The heading of the page.", default="Calibration report")
 @options.model
 @options.file
 @options.assessment
 @options.quiet
 @options.tables
-def command(
-    model: str, file: str, output: str, title: str, quiet: bool, rows: TableOptions, cells: CellOptions, **settings: Any
-) -> None:
+def command(model: str, file: str, output: str, title: str, quiet: bool, rows: RowOptions, **settings: Any) -> None:
     """Write a page on MODEL and the test samples in FILE, which must not be those that it was fitted on.
 
     One HTML file that needs no network: what the model is, what it promises, what the test shows bin by bin, the numbers before
@@ -43,7 +40,7 @@ def command(
     from fastbin.report import render_report
 
     out = Output(output, reads=(model, file, *settings["against"]), is_text=True)
-    assessment = assess_file(model, file, rows, cells, **settings).assessment
+    assessment = assess_file(model, file, rows, **settings).assessment
     with working("drawing"):
         model_name, file_name = (display_name(path if path == "-" else Path(path).name) for path in (model, file))
         page = render_report(assessment, title=title, model_source=model_name, test_source=file_name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +12,12 @@ import numpy as np
 
 from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
-from fastbin.cli._cells import as_keys, read_text
-from fastbin.cli._console import reading, say, say_json, working
-from fastbin.cli._exports import DIALECTS, TARGETS, choose_target, load_whole
-from fastbin.cli._files import TableOptions, errors_in
-from fastbin.cli._key_column import KeyOptions, KeySource
-from fastbin.cli._streams import check_inputs, display_name
+from fastbin.cli._console import say, show, working
+from fastbin.cli._files import check_inputs, display_name, load_whole
+from fastbin.cli._tables import KeyOptions, KeySource, RowOptions, errors_in, keys_like, row_batches
+from fastbin.cli.export import DIALECTS, TARGETS, choose_target
 from fastbin.export.form import OUTPUTS
 from fastbin.export.verify import gives_in
-from fastbin.tables.files import ColumnReader
 
 if TYPE_CHECKING:
     from fastbin.io import Table
@@ -29,9 +25,6 @@ if TYPE_CHECKING:
     from fastbin.model_set import ModelSet
 
 DIFFERS, NOT_RUN = 1, 4
-
-# Keys as exported SQL compares them.
-HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 
 
 @click.command(
@@ -43,9 +36,9 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
     ),
 )
 @options.model
-@options.option("--against FILE", "What was exported.", options.PATH, required=True)
-@click.option("--to", "target", type=click.Choice(list(TARGETS)), help="What FILE is. Default: by its suffix.")
-@options.option("--scores FILE", "Scores to compare on too: CSV or Parquet.", options.PATH)
+@options.option("--against FILE", "What was exported.", required=True)
+@options.option(f"--to target {'|'.join(TARGETS)}", "What FILE is. Default: by its suffix.")
+@options.option("--scores FILE", "Scores to compare on too: CSV or Parquet.")
 @options.option(
     "--score COLUMN",
     "The column of scores, which SQL calls so too. Default: the only one with a usual name; without --scores, p.",
@@ -53,16 +46,16 @@ HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 @options.option("--cell COLUMN", "For a set of models: the column of the keys of cells, which SQL calls so too.")
 @options.keys
 @options.option("--seed N", "Without --key, ties are broken by row number and this seed.", options.SEED)
-@click.option("--dialect", type=click.Choice(DIALECTS), help="Of SQL: the engine it is for. Default: what FILE says.")
-@click.option("--outputs", type=click.Choice(OUTPUTS), help="Of SQL: what it gives. Default: what FILE says, or value.")
+@options.option(f"--dialect {'|'.join(DIALECTS)}", "Of SQL: the engine it is for. Default: what FILE says.")
+@options.option(f"--outputs {'|'.join(OUTPUTS)}", "Of SQL: what it gives. Default: what FILE says, or value.")
 @options.option("--source NAME", "Of SQL that makes tables: how it calls the table of scores. Default: scores.")
-@options.option("--alpha A", "With intervals: their alpha. Default: what FILE says.", options.ALPHA)
-@click.option("--run", is_flag=True, help="Compile and run C, Java and JavaScript, with all your rights: only what you trust.")
+@options.option("--alpha A", "With intervals: their alpha. Default: what FILE says.")
+@options.option("--run", "Compile and run C, Java and JavaScript, with all your rights: only what you trust.")
 @options.tables
 @options.as_json
 def command(
     model: str, against: str, target: str | None, scores: str | None, cell: str | None, keys: KeyOptions,
-    dialect: str | None, outputs: str | None, source: str | None, alpha: float | None, rows: TableOptions, run: bool,
+    dialect: str | None, outputs: str | None, source: str | None, alpha: float | None, rows: RowOptions, run: bool,
     as_json: bool,
 ) -> int:  # fmt: skip
     """Run what was exported from MODEL (a file, also of JSON), and compare all bits of its answers.
@@ -95,18 +88,16 @@ def command(
             loaded, Path(against), target=chosen, dialect=dialect, what=outputs, alpha=alpha, key=keys.column, cell=cell,
             source=source or "scores", run_code=run, **given,
         )  # fmt: skip
-    if as_json:
-        say_json({"path": against, **result.to_dict()})
-    else:
-        say(f"{display_name(against)}, of {display_name(model)}:\n{result}")
+    words = f"{display_name(against)}, of {display_name(model)}:\n{result}"
+    show(result, as_json, lambda _: say(words), path=against)
     return DIFFERS if result.is_wrong else 0 if result.is_same else NOT_RUN
 
 
 def _misfits(
-    model: BinnedModel | ModelSet, target: str, *, has_scores: bool, cell: str | None, keys: KeyOptions, rows: TableOptions,
+    model: BinnedModel | ModelSet, target: str, *, has_scores: bool, cell: str | None, keys: KeyOptions, rows: RowOptions,
     of_sql: dict[str, str | None], alpha: float | None,
 ) -> Iterator[str]:  # fmt: skip
-    """Options that say nothing about this model and this file, which would be passed over in silence."""
+    """Options that do not apply to this model and file, and would be ignored."""
     from fastbin.export.verify import needs_keys
 
     for name, value in of_sql.items():
@@ -125,41 +116,32 @@ def _misfits(
             yield f"--{name} names a column; give --scores FILE too"
     if keys.seed is not None:
         yield "--seed breaks the ties of --scores FILE; give that too"
-    if replace(rows, score=None) != TableOptions():
+    if replace(rows, score=None) != RowOptions():
         yield "--delimiter, --decimal, --encoding and --memory-limit are for --scores FILE; give that too"
 
 
 def _columns(
-    table: Table, model: BinnedModel | ModelSet, rows: TableOptions, cell: str | None, options: KeyOptions
+    table: Table, model: BinnedModel | ModelSet, rows: RowOptions, cell: str | None, options: KeyOptions
 ) -> dict[str, Any]:
     """The scores of a file, and where the model asks for them the keys and the cells."""
     from fastbin.export.verify import needs_keys
 
-    score = rows.score_column(table)
+    score, is_keyed = rows.score_column(table), needs_keys(model)
     if model.is_set and cell is None:
         raise click.UsageError("say --cell COLUMN, as the model is a set")
-    reader, source = ColumnReader(table, {"scores": score}, propagate=["scores"]), KeySource(table, options)
-    found: dict[str, list[Any]] = {"scores": [], "keys": [], "cells": []}
-    with reading(table, "reading") as watched:
-        for batch in watched(table.batches()):
-            first_row = reader.first_row
-            found["scores"].append(reader.read(batch)["scores"])
-            if needs_keys(model):
-                found["keys"].append(_keys(table, batch, first_row, source, options))
-            if model.is_set and cell is not None:
-                text = read_text(table, table.check_column(cell), batch, first_row)
-                with errors_in(table, {"cells": cell}, first_row):
-                    keys = as_keys(text, are_text=isinstance(model.keys[0], str))
-                found["cells"].append(keys if isinstance(keys, np.ndarray) else np.array(text.to_pylist(), object))
-    if not found["scores"]:
+    source = KeySource(table, options, hexadecimal=True)
+    columns = {"cells": str(cell)} if model.is_set else {}
+    batches = row_batches(
+        table, {"scores": score}, columns, "reading", keys=source if is_keyed else None, is_part=True, propagate=["scores"]
+    )
+    found: dict[str, list[Any]] = {}
+    for arrays, texts, _, first_row in batches:
+        if model.is_set:
+            with errors_in(table, columns, first_row):
+                keys = keys_like(model, texts["cells"])
+            arrays["cells"] = keys if isinstance(keys, np.ndarray) else np.array(texts["cells"].to_pylist(), object)
+        for name, column in arrays.items():
+            found.setdefault(name, []).append(column)
+    if not found:
         raise InputError(f"{display_name(table.path)} has no rows")
-    return {name: np.concatenate(parts) for name, parts in found.items() if parts}
-
-
-def _keys(table: Table, batch: Any, first_row: int, source: KeySource, options: KeyOptions) -> Any:
-    """Keys as numbers, or as exported SQL takes them: 16 hexadecimal digits."""
-    if options.column is not None and options.salt is None:
-        texts = read_text(table, table.check_column(options.column), batch, first_row).to_pylist()
-        if all(map(HEXADECIMAL.fullmatch, texts)) and not all(map(str.isdigit, texts)):
-            return np.array([int(text, 16) for text in texts], np.uint64)
-    return source.keys(batch, first_row, np.full(len(batch), True))
+    return {name: np.concatenate(parts) for name, parts in found.items()}

@@ -172,18 +172,17 @@ def test_empty_bins_are_told_of() -> None:
 
 
 def test_a_fit_that_falls_says_so() -> None:
-    from fastbin.cli import _model_view
-    from fastbin.cli.inspect import model_as_json
+    from fastbin.cli import _show
 
     scores, labels = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9], [0, 1, 1, 1, 0, 1, 1, 1]
     falling, rising = (fb.ExplicitBinning([0.25, 0.5], monotone=m).fit(scores, labels).model_ for m in (False, True))
     assert falling.falls.tolist() == [1]
     assert rising.falls.tolist() == []
     told = "Values fall after bin 1 though scores rise; monotone=True (--monotone) fits values that do not."
-    assert told in _model_view.facts(falling)
-    assert not any("fall" in sentence for sentence in _model_view.facts(rising))
-    assert model_as_json(falling, 0.1)["falls_after_bins"] == [1]
+    assert told in _show.facts(falling)
+    assert not any("fall" in sentence for sentence in _show.facts(rising))
+    assert _show.as_json(falling, 0.1)["falls_after_bins"] == [1]
     twice = fb.BinnedModel.from_parts(edges=[0.2, 0.4, 0.6], values=[0.5, 0.2, 0.4, 0.3])
-    assert any(sentence.startswith("Values fall in 2 places (after bins 0, 2)") for sentence in _model_view.facts(twice))
+    assert any(sentence.startswith("Values fall in 2 places (after bins 0, 2)") for sentence in _show.facts(twice))
     assert "falls" in (fb.UniformMassBinning.__doc__ or "")
     assert fb.PlattScaling().fit(SCORES, LABELS).model_.falls.tolist() == []

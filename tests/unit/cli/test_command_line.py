@@ -102,14 +102,13 @@ def test_no_command_imports_pandas() -> None:
 def test_a_new_file_is_a_new_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing has to be registered."""
     import fastbin.cli
-    from fastbin.cli import _group
 
     (tmp_path / "shout.py").write_text(
         "import click\n\n@click.command()\ndef command():\n    '''Shout.'''\n    click.echo('AHOY')\n"
     )
     monkeypatch.setattr(fastbin.cli, "__path__", [*fastbin.cli.__path__, str(tmp_path)])
-    modules = _group.pkgutil.iter_modules
-    monkeypatch.setattr(_group.pkgutil, "iter_modules", lambda paths: modules([*paths, str(tmp_path)]))
+    modules = fastbin.cli.pkgutil.iter_modules
+    monkeypatch.setattr(fastbin.cli.pkgutil, "iter_modules", lambda paths: modules([*paths, str(tmp_path)]))
     assert CliRunner().invoke(command_line, ["shout"]).output == "AHOY\n"
     assert "Shout." in CliRunner().invoke(command_line, ["--help"]).output
 
@@ -221,7 +220,7 @@ def test_no_traceback_for_an_error_of_several_lines(monkeypatch: pytest.MonkeyPa
     def fail(*_: object, **__: object) -> None:
         raise fb.InputError("one\n  two")
 
-    monkeypatch.setattr("fastbin.cli._streams.read_saved", fail)
+    monkeypatch.setattr("fastbin.cli._files.read_saved", fail)
     assert CliRunner().invoke(command_line, ["inspect", "m.fbm"]).stderr == "error: one two\n"
 
 
@@ -243,7 +242,7 @@ def test_other_errors_are_one_line_too(error: BaseException, message: str, code:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("fastbin.cli._streams.read_saved", fail)
+    monkeypatch.setattr("fastbin.cli._files.read_saved", fail)
     result = CliRunner().invoke(command_line, ["inspect", "m.fbm"])
     assert (result.exit_code, result.stderr.strip()) == (code, f"error: {message}")
 
@@ -252,7 +251,7 @@ def test_a_mistake_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("fastbin.cli._streams.read_saved", fail)
+    monkeypatch.setattr("fastbin.cli._files.read_saved", fail)
     assert isinstance(CliRunner().invoke(command_line, ["inspect", "m.fbm"]).exception, ZeroDivisionError)
 
 

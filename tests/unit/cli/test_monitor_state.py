@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 import fastbin as fb
-from fastbin.cli import _state, command_line
+from fastbin.cli import command_line
+from fastbin.cli.monitor import locked
 from fastbin.online import CalibrationMonitor
 from fresh_python import environment
 
@@ -202,7 +203,7 @@ def test_processes_on_one_state_count_everything() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
 def test_a_state_in_use_is_refused_in_words() -> None:
     write("a.csv", 100, 1)
-    with _state.locked("s.mon", 0.0):
+    with locked("s.mon", 0.0):
         told = monitored("a.csv", "--state", "s.mon", "--wait", "0", code=1)
         assert told == "error: s.mon is still being updated by another process after 0 seconds; run this again later\n"
         assert os.path.exists(".s.mon.lock")  # that of its owner is left alone

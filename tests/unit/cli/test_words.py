@@ -10,8 +10,8 @@ import pytest
 
 import fastbin as fb
 from fastbin._base.errors import by_name
-from fastbin.cli import command_line
-from fastbin.cli._words import message_of, subject_of
+from fastbin.cli import _message_of, command_line
+from fastbin.cli._tables import subject_of
 
 CONTEXT = click.Context(command_line)
 COMMANDS = [command for name in command_line.list_commands(CONTEXT) if (command := command_line.get_command(CONTEXT, name))]
@@ -49,5 +49,5 @@ def test_an_argument_is_the_option_of_the_command(argument: str | None, at: int 
 
 
 def test_other_errors_say_the_same_everywhere() -> None:
-    assert message_of(ValueError("a")) == "a"
-    assert message_of(fb.InputError("is 2", "pass 1", argument="n_bins")) == "n_bins is 2; pass 1"
+    assert _message_of(ValueError("a")) == "a"
+    assert _message_of(fb.InputError("is 2", "pass 1", argument="n_bins")) == "n_bins is 2; pass 1"

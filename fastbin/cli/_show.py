@@ -1,7 +1,9 @@
-"""A model or a set of models in words and as a table."""
+"""A model or a set of models in words, as a table, and as JSON."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +80,7 @@ def _about_bins(model: BinnedModel) -> Iterator[str]:
         noun = "step" if model.has_steps else "bin"
         places = f"after {noun} {falls[0]}" if len(falls) == 1 else f"in {len(falls)} places (after {noun}s {_listed(falls)})"
         yield f"Values fall {places} though scores rise; monotone=True (--monotone) fits values that do not."
-    if empty := empty_bins(model):
+    if empty := _empty_bins(model):
         yield f"Empty: {counted(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is not an estimate."
     if model.is_weighted and model.n_bins:
         yield "Values are weighted means (importance weights)."
@@ -96,7 +98,7 @@ def _listed(bins: list[int], limit: int = 10) -> str:
     return ", ".join(map(str, bins[:limit])) + (", ..." if len(bins) > limit else "")
 
 
-def empty_bins(model: BinnedModel) -> list[int]:
+def _empty_bins(model: BinnedModel) -> list[int]:
     """The bins without samples."""
     if model.kind != "step" or model.counts is None:
         return []
@@ -116,30 +118,23 @@ def show(out: Console, fitted: BinnedModel | ModelSet, alpha: float, max_rows: i
     certificate, sentence = promise(fitted, alpha)
     if fitted.is_set:
         parts = None if certificate is None else dict(certificate.parts)
-        _print_table(out, cell_words(fitted, parts, f"epsilon ({sureness(alpha)} joint)"), max_rows)
+        print_table(out, cell_words(fitted, parts, f"epsilon ({sureness(alpha)} joint)"), max_rows)
     elif fitted.kind != "smooth":
         print_bins(out, fitted, intervals_of(fitted, alpha), alpha, samples_of(fitted), max_rows)
-    out.print()
     print_promise(out, certificate, sentence)
 
 
-def _print_table(out: Console, words: Mapping[str, list[str]], max_rows: int | None) -> None:
+def print_table(out: Console, words: Mapping[str, list[str]], max_rows: int | None) -> None:
+    """Print columns of words by title, after an empty line."""
     out.print()
     out.print(text_table(list(words), list(zip(*words.values(), strict=True)), max_rows))
 
 
 def print_promise(out: Console, certificate: Certificate | SetCertificate | None, sentence: str) -> None:
-    """Print the two answers of `promise`."""
-    if certificate is None:
-        out.print(sentence)
-    else:
-        print_certificate(out, certificate)
-
-
-def print_certificate(out: Console, certificate: Certificate | SetCertificate, *, with_reasons: bool = True) -> None:
-    """Print what a certificate promises in bold, and on request the theorem and its assumptions."""
-    out.print(str(certificate), style="bold")
-    if with_reasons:
+    """Print the two answers of `promise`: the statement in bold, the theorem and its assumptions; or why there is none."""
+    out.print()
+    out.print(sentence, style=None if certificate is None else "bold")
+    if certificate is not None:
         out.print(certificate.explain())
 
 
@@ -157,6 +152,90 @@ def print_bins(
     """
     most = LONG if max_rows is None else max_rows
     columns = bin_words(model, ends, f"{sureness(alpha)} interval", more, rows=rows_shown(model, most))
-    _print_table(out, columns, most)
+    print_table(out, columns, most)
     if max_rows is None and model.n_bins > most + 2:
         out.print(f"The first {most // 2} and the last {most // 2} of {model.n_bins:,} are shown; inspect --json has all.")
+
+
+# ---------------------------------------------------------------------- for programs
+
+
+def as_json(fitted: BinnedModel | ModelSet, alpha: float) -> dict[str, Any]:
+    """Everything that `show` prints, unrounded; of a set, every model."""
+    certificate, sentence = promise(fitted, alpha)
+    sha256 = hashlib.sha256(fitted.to_bytes()).hexdigest()
+    content = _set_as_json(fitted, sha256, alpha) if fitted.is_set else _model_as_json(fitted, sha256, alpha)
+    return {
+        **content,
+        "alpha": alpha,
+        "certificate": None if certificate is None else {"sentence": sentence, **certificate.to_dict()},
+        "why_no_certificate": sentence if certificate is None else None,
+    }
+
+
+def _set_as_json(models: ModelSet, sha256: str, alpha: float) -> dict[str, Any]:
+    return {
+        **{field: getattr(models, field) for field in (*view.SET_FIELDS, "provenance")},
+        "keys": list(models.keys),
+        "pooled_keys": list(models.pooled_keys),
+        "columns": None if models.columns is None else list(models.columns),
+        "sha256": sha256,
+        "models": [{"cell": name, **as_json(model, alpha)} for name, model in models.numbered],
+    }
+
+
+def _model_as_json(model: BinnedModel, sha256: str, alpha: float) -> dict[str, Any]:
+    ends = intervals_of(model, alpha)
+    content = {field: getattr(model, field) for field in (*view.FIELDS, "provenance")}
+    rates = model.rates
+    content["rates"] = None if rates is None else {name: rate._asdict() for name, rate in rates._asdict().items()}
+    content["fingerprint"] = f"{model.fingerprint:016x}" if model.fingerprint else None  # 64 bits, beyond JSON's doubles
+    content["sha256"] = sha256
+    content["map"] = None
+    name, parameters = model.map
+    if name != "none":
+        content["map"] = {
+            "name": name,
+            "parameters": list(parameters),
+            "knots": None if model.knots is None else model.knots.tolist(),
+            "clip": model.clip,
+            "log_odds": log_odds(model),
+        }
+    content["bins"] = [_bin_as_json(model, row, ends) for row in range(model.n_bins)]
+    content["steps"] = _steps_as_json(model) if model.has_steps else None
+    content["empty_bins"] = _empty_bins(model)
+    content["falls_after_steps" if model.has_steps else "falls_after_bins"] = model.falls.tolist()
+    return content
+
+
+def _bin_as_json(model: BinnedModel, row: int, ends: Float64s | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"bin": row}
+    if model.kind == "linear":
+        entry = {"knot": row, "score": float(model.edges[row])}
+    else:
+        entry["from"], entry["to"] = view.ends_of(model, row)
+        if row > 0:  # which of the scores that equal `from` belong here
+            entry["from_key"] = int(model.bin_edge_keys[row - 1]) if model.bin_edge_keys is not None else 0
+    entry["value"] = float(model.values[row] if model.kind == "linear" else model.bin_values[row])  # the average served
+    if model.has_steps:
+        entry["first_step"], entry["n_steps"] = int(model.first_step[row]), view.steps_in_bins(model)[row]
+    if model.tie_counts is not None:  # of the samples at the lower edge: placed there by ranks, of these label 1, and left out
+        entry |= dict(zip(("r", "f", "y"), model.tie_counts[row].tolist(), strict=True))
+    for field in ("counts", "label_sums", "weight_sums", "weighted_label_sums", "weight_square_sums"):
+        column = getattr(model, field)
+        if column is not None:
+            entry[field.removesuffix("s")] = column[row].item()
+    if ends is not None:
+        entry["lower"], entry["upper"] = (None if math.isnan(end) else float(end) for end in ends[row])
+    return entry
+
+
+def _steps_as_json(model: BinnedModel) -> list[dict[str, Any]]:
+    """The values of a model of two resolutions, each with the scores that it is given to and the samples of the fit there."""
+    columns = {"value": model.values, "count": model.step_counts, "unlabelled_count": model.unlabelled_counts}
+    known = {name: column.tolist() for name, column in columns.items() if column is not None}
+    ends = [view.ends_of(model, step, steps=True) for step in range(model.n_steps)]
+    return [
+        {"from": low, "to": high, **{name: column[step] for name, column in known.items()}}
+        for step, (low, high) in enumerate(ends)
+    ]
