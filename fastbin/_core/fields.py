@@ -54,7 +54,7 @@ class Field(NamedTuple):
 
 ALWAYS = object()
 
-# In the order of JSON. `score_range` is two members there, and a note that is no text is written as `note_bytes`.
+# In the order of JSON. `score_range` is two members there, and a note that is not a text is written as `note_bytes`.
 FIELDS = (
     *(Field(name, "word", absent=ALWAYS) for name in ("kind", "scheme", "ties", "map")),
     Field("map_parameters", "other", absent=ALWAYS),

@@ -1,4 +1,4 @@
-"""What users write: `mypy --strict` and pyright must accept it as it stands. It is not run."""
+"""Code of users: `mypy --strict` and pyright must accept it as it stands. It is not run."""
 
 from __future__ import annotations
 
