@@ -33,7 +33,12 @@ html_title = f"fastbin {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
-html_theme_options = {"navbar_align": "left", "show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "header_links_before_dropdown": 6}
+html_theme_options = {
+    "navbar_align": "left",
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 6,
+}
 
 # The reference by task: a heading, and the modules whose public names stand below it. "" is fastbin itself.
 TASKS = {
@@ -72,7 +77,11 @@ def page_of(dotted: str) -> str:
     value, name = value_of(dotted), dotted.rpartition(".")[2]
     lines = [name, "=" * len(name), ""]
     if isinstance(value, type):
-        lines += [f".. autoclass:: {dotted}", "   :members:", "   :inherited-members: BaseException, tuple, BaseEstimator, dict"]
+        lines += [
+            f".. autoclass:: {dotted}",
+            "   :members:",
+            "   :inherited-members: BaseException, tuple, BaseEstimator, dict",
+        ]
     elif callable(value):
         lines += [f".. autofunction:: {dotted}"]
     else:
@@ -81,7 +90,7 @@ def page_of(dotted: str) -> str:
 
 
 def write_reference() -> None:
-    """reference/index.rst and a page for each public name. Unchanged files keep their times, so that a second build is short."""
+    """reference/index.rst and a page for each public name. Unchanged files keep their times: a second build is short."""
     folder = HERE / "reference"
     folder.mkdir(exist_ok=True)
     index = ["Reference", "=========", ""]
@@ -112,7 +121,7 @@ LINK = re.compile(r"(!?)\[([^\]\[]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def within_site(text: str, folder: Path, page: Path) -> str:
-    """Markdown of this folder of the repository as `page` of the site: links to what the site does not have become their text."""
+    """Markdown of this folder of the repository as `page` of the site; a link to anything else becomes its text."""
 
     def link(match: re.Match[str]) -> str:
         mark, words, target, anchor = match[1], match[2], match[3], match[4] or ""
