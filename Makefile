@@ -48,6 +48,15 @@ mutants:  ## which of 150 random changes of the code make a test fail; hours
 	$(PYTHON) tests/mutants.py draw build/mutants
 	$(PYTHON) tests/mutants.py run build/mutants
 
+.PHONY: site
+site:  ## the documentation as a site, in build/site; warnings are errors
+	$(PYTHON) -m pip install -q "sphinx>=8" myst-parser numpydoc pydata-sphinx-theme
+	$(PYTHON) -m sphinx -W --keep-going -b html -q docs build/site
+
+.PHONY: wheels
+wheels:  ## wheels for Linux of all Pythons that are here, built twice, installed and tested; in dist/
+	bash .ci/wheels dist
+
 .PHONY: ci
 ci:  ## what CI runs
 	bash .ci/run

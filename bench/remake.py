@@ -36,7 +36,7 @@ SCRIPTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cifar10_top_label": ((), ()),
 }
 NEEDS_DATA = "cifar10_top_label"
-OTHERS = ("online", "report")
+OTHERS = ("first", "online", "report")
 SOFTWARE = f"fastbin {fb.__version__}"
 
 
@@ -47,6 +47,27 @@ def run_script(name: str, options: tuple[str, ...], figures: tuple[str, ...], fo
     (RESULTS / f"{name}.txt").write_bytes(output)
     for figure in figures:
         shutil.copy(folder / figure, DOCS / figure)
+
+
+def draw_first() -> None:
+    """docs/before-after.png: the README's example on new samples. The band is the certificate."""
+    import matplotlib.pyplot as plt
+
+    rng = np.random.default_rng(0)
+    scores = rng.random(10_000)
+    cal = fb.CertifiedCalibration().fit(scores, rng.random(10_000) < 0.2 + 0.5 * scores)
+    epsilon = cal.certificate(alpha=0.1).epsilon
+    new_scores = rng.random(200_000)
+    labels = rng.random(200_000) < 0.2 + 0.5 * new_scores
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.9), sharey=True, layout="constrained")
+    for ax, served, title in zip(axes, (new_scores, cal.predict(new_scores)), ("Before", "After"), strict=True):
+        fb.plots.reliability_diagram(served, labels, n_bins=20, alpha=None, limit=1.0, ax=ax)
+        ax.set_title(title)
+    ends = np.array([0.0, 1.0])
+    axes[1].fill_between(ends, ends - epsilon, ends + epsilon, alpha=0.2, color="#0072b2", linewidth=0)
+    axes[1].text(0.03, 0.88, f"certificate: within {epsilon:.3f} in each\nbin at once, with probability 90 %", fontsize=8)
+    figure.savefig(DOCS / "before-after.png", dpi=150, metadata={"Software": SOFTWARE})
+    plt.close(figure)
 
 
 def draw_online() -> None:
@@ -120,6 +141,8 @@ def main() -> None:
                 if name == NEEDS_DATA:
                     asked = ("--data", str(options.data.resolve())) if options.data else ()
                 run_script(name, asked, figures, Path(folder))
+            elif name == "first":
+                draw_first()
             elif name == "online":
                 draw_online()
             else:

@@ -1,4 +1,4 @@
-"""The table of the README, between its markers, from saved runs: ``python bench/tables.py bench/results/run-*.json``.
+"""The table of docs/speed.md, and its first rows in the README: ``python bench/tables.py bench/results/run-*.json``, saved runs.
 
 Each number is the median over the runs. Nothing is typed by hand, so the table says what was measured, losses too.
 ``--growth FILE`` also measures and plots how cost grows; see growth.py.
@@ -145,6 +145,11 @@ ROWS = [
 ]
 
 
+# The rows of the README.
+FIRST = ("score one from Python, 100 bins", "score 10⁶ uniform, 100 bins", "score one from C, 100 bins")
+FIRST += ("fit 10⁷ uniform scores, 100 bins", "fit 10⁴ uniform scores, 100 bins")
+
+
 def medians(runs: list[Results]) -> Results:
     """One run whose figures are the medians of these."""
     together = Results("; ".join(dict.fromkeys(run.machine for run in runs)))
@@ -154,21 +159,22 @@ def medians(runs: list[Results]) -> Results:
     return together
 
 
-def table(runs: list[Results]) -> str:
+def table(runs: list[Results], rows: list[Row]) -> str:
     results = medians(runs)
     told = "one run" if len(runs) == 1 else f"{len(runs)} runs"
-    shown = [line for row in ROWS if (line := row.show(results)) is not None]
+    shown = [line for row in rows if (line := row.show(results)) is not None]
     heading = f"{results.machine}; medians of {told} of interleaved rounds, one thread."
     return "\n".join([heading, "", "| what | fastbin | beside it |", "|---|---|---|", *shown])
 
 
-def write_readme(runs: list[Results], readme: Path) -> None:
-    text = readme.read_text(encoding="utf8")
+def write(lines: str, page: Path) -> None:
+    """Put these lines between the markers of a page."""
+    text = page.read_text(encoding="utf8")
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)
     if not after:
-        raise SystemExit(f"{readme} has no lines {START} and {END}")
-    readme.write_text(f"{before}{START}\n{table(runs)}\n{END}{after}", encoding="utf8")
+        raise SystemExit(f"{page} has no lines {START} and {END}")
+    page.write_text(f"{before}{START}\n{lines}\n{END}{after}", encoding="utf8")
 
 
 def main() -> None:
@@ -181,7 +187,9 @@ def main() -> None:
     saved = options.saved or sorted((HERE / "results").glob("run-*.json"))
     if not saved:
         raise SystemExit("no run is saved; pytest bench --long --save bench/results/run-1.json")
-    write_readme([Results.load(path) for path in saved], HERE.parent / "README.md")
+    runs = [Results.load(path) for path in saved]
+    write(table(runs, ROWS), HERE.parent / "docs" / "speed.md")
+    write(table(runs, [row for task in FIRST for row in ROWS if row.task == task]), HERE.parent / "README.md")
     if options.growth:
         from growth import plot_growth
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 COMPARED = "longer|more|less|better|worse|larger|smaller|slower|faster|wider|tighter|greater|higher|lower|earlier|later|matter"
 TURNED = [
-    re.compile(rf"\b(?:is|are|was|were|be) no (?!(?:{COMPARED})\b)\w+"),
+    re.compile(rf"(?<!\bthere )\b(?:is|are|was|were|be) no (?!(?:{COMPARED})\b)\w+", re.IGNORECASE),
     re.compile(r"(?:^|[.!?] |\n\n)Of (?!course\b)\w+"),
 ]
 ABOUT_WHAT = re.compile(r"^What (?!to\b|if\b)\w+")

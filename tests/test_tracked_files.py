@@ -12,16 +12,21 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 AT_THE_ROOT = {
-    ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md", "SECURITY.md",
-    "pyproject.toml", "setup.py",
+    ".gitignore", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile",
+    "README.md", "RELEASING.md", "SECURITY.md", "pyproject.toml", "setup.py",
 }  # fmt: skip
 
 # What each folder may hold, by the ends of names. Below the folders of saved bytes any name is one of a case.
 ENDS = {
-    ".ci": "run thorough .txt", "bench": ".py .pyx .c .md .txt .json .png .gz",
-    "csrc": ".c .h .cpp .md .txt .in .py .sh Makefile", "docs": ".md .png .svg", "examples": ".py",
-    "fastbin": ".py .pyi .pyx .pxi .pxd py.typed", "tests": ".py .md .json .txt .gz",
-}  # fmt: skip
+    ".ci": "run source thorough wheels .txt",
+    ".github": ".yml",
+    "bench": ".py .pyx .c .md .txt .json .png .gz",
+    "csrc": ".c .h .cpp .md .txt .in .py .sh Makefile",
+    "docs": ".md .png .svg conf.py site.css",
+    "examples": ".py",
+    "fastbin": ".py .pyi .pyx .pxi .pxd py.typed",
+    "tests": ".py .md .json .txt .gz",
+}
 BYTES = ("csrc/fuzz/corpus/", "tests/golden/", "tests/vectors/")
 
 

@@ -168,7 +168,7 @@ static const char *path_of_file(void) {
   return path;
 }
 
-/* Saved over a file that is there, loaded again; and what is no model is not loaded. */
+/* Saved over a file that is there, loaded again; and nothing else is loaded. */
 static void use_files(const fastbin_model *model, uint64_t number) {
   size_t size = fastbin_model_size(model);
   uint8_t *bytes = reserve(size), *loaded = reserve(size);

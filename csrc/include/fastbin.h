@@ -327,7 +327,7 @@ typedef struct fastbin_model_spec {
   const int64_t *tie_counts;  /* WHOLE, and there only: r, f and y of each bin, 3 n_bins in all. That the edge lies where it lies
                                  says that r samples of its score at least are in the bin; f is the label sum of r of these,
                                  drawn at random, and y the label of one of the r (FORMAT.md, "Drawn labels"). Where no rank
-                                 placed the edge, all three are 0. Of the schemes UMD and CERTIFIED, a bin with r > 0 and
+                                 placed the edge, all three are 0. For the schemes UMD and CERTIFIED, a bin with r > 0 and
                                  without weights holds counts + 1 samples, with the label sum label_sums + y; otherwise counts
                                  and label_sums are its totals, and the r samples are among them. n_tied is positive, and
                                  every edge has the key ABOVE or BELOW */

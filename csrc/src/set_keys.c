@@ -8,7 +8,7 @@
  */
 #include "set.h"
 
-/* Of two thousand million keys that were not chosen so, the longest search is about 110 places. */
+/* The longest search among two thousand million keys that were not chosen so is about 110 places. */
 #define LONGEST_SEARCH 255
 
 /* ------------------------------------------------------------------------------------------------------------- */

@@ -92,7 +92,7 @@ static void fetch_struct(const fastbin_model *model) {
   PREFETCH(start + 128);
 }
 
-/* Of long tables the beginning: where the rows will look, nobody knows. */
+/* The beginning of long tables: where the rows will look, nobody knows. */
 static void fetch_tables(const fastbin_model *model, int is_few) {
   if (!model) return;
   for (int at = 0; at < 16; at += 8) {

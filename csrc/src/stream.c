@@ -13,7 +13,7 @@
 /* Making                                                                                                        */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The edge between the bins b and b + 1; steps inside a bin are no concern of a stream. */
+/* The edge between the bins b and b + 1; a stream does not look at steps inside a bin. */
 static int32_t edge_above(const fastbin_model_spec *spec, int32_t b) { return fastbin_first_step(spec, b + 1) - 1; }
 
 static int splits_ties(const fastbin_model_spec *spec, int32_t edge) {
@@ -98,7 +98,7 @@ static int is_tied_at(const fastbin_model_spec *spec, int32_t edge, double score
   return score == spec->edges[edge] && splits_ties(spec, edge);
 }
 
-/* Whether an edge that splits ties has this score. Of the edges of one score, one that splits ties is next to the sample. */
+/* Whether an edge that splits ties has this score. The edge that splits ties is next to the sample among those of its score. */
 static int is_tied(const fastbin_stream *stream, int32_t bin, double score) {
   const fastbin_model_spec *spec = &stream->spec;
   return (bin > 0 && is_tied_at(spec, edge_above(spec, bin - 1), score)) ||

@@ -11,7 +11,7 @@
 /* The most samples that a stream counts, forged totals included: no total overflows, and what is written can be read. */
 #define MOST_SAMPLES (INT64_MAX / 4)
 
-/* Of one bin; together, because a sample touches all three. */
+/* One bin; together, because a sample touches all three. */
 struct tally {
   int64_t count;
   int64_t label_sum;

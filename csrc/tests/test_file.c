@@ -163,7 +163,7 @@ static void test_failures_leave_the_old_file(void) {
   fastbin_model_free(other);
 }
 
-/* Links are followed, modes are kept, and what is no regular file is written through. */
+/* Links are followed, modes are kept, and a file of another kind is written through. */
 static void test_what_stands_at_the_path(void) {
   fastbin_model_spec full = full_spec(), half = half_spec();
   fastbin_model *model = must_create(&full), *other = must_create(&half);

@@ -1,1 +1,1 @@
-"""What is compiled (`score`, `fit`, the Numba `kernels`), and the tables that mirror the C header (`schemes`, `fields`)."""
+"""The compiled parts (`score`, `fit`, the Numba `kernels`), and the tables that mirror the C header (`schemes`, `fields`)."""

@@ -172,7 +172,7 @@ cdef class NativeModel(ModelOwner):
         Returns
         -------
         ndarray of shape (n,), float64
-            In [0, 1]. Of a pandas or Polars series, or a frame of one column, a series with its name (and index); of an Arrow
+            In [0, 1]. For a pandas or Polars series, or a frame of one column, a series with its name (and index); of an Arrow
             array an array, of a chunked one the same chunks. With `out`, that array.
 
         Raises

@@ -58,7 +58,7 @@ cdef int succeed_with(
 
 
 cdef bint describe_model(const fastbin_model *model, fastbin_model_spec *spec) noexcept:
-    """What it is made of, and whether the bin, or the value, of some score depends on its key."""
+    """Fill in the parts of a model, and say whether the bin, or the value, of some score depends on its key."""
     cdef int32_t i
     spec.struct_size = sizeof(fastbin_model_spec)
     fastbin_model_describe(model, spec)

@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef Py_ssize_t to_utf8(const uint32_t *characters, Py_ssize_t length, char *text) noexcept nogil:
-    """The bytes of a text that zeros fill up, with room for four more; -1 if they are too many, or if one is no character."""
+    """The bytes of a text that zeros fill up, with room for four more; -1 if they are too many, or if one is not a character."""
     cdef Py_ssize_t size = 0, i
     cdef uint32_t c
     while length > 0 and characters[length - 1] == 0:
@@ -62,7 +62,7 @@ cdef class NativeModelSet(SetOwner):
     # ------------------------------------------------------------------ from keys to numbers of models
 
     cdef int32_t _number_of(self, PyObject *item) except? NOT_PLAIN:
-        """The model for a plain int or str; NOT_PLAIN for anything that is no key of this set's type."""
+        """The model for a plain int or str; NOT_PLAIN for anything but a key of this set's type."""
         cdef Py_ssize_t size
         cdef const char *text
         cdef int overflow = 0
@@ -90,7 +90,7 @@ cdef class NativeModelSet(SetOwner):
         return max(number, -1)
 
     def _find_one(self, cell):
-        """The number of the model of one key, -1 where it is unknown or of the other type; refuses what is no key."""
+        """The number of the model of one key, -1 where it is unknown or of the other type; refuses anything but a key."""
         return self._look_up(cell)
 
     cdef bint _find_objects(self, PyObject **items, cnp.ndarray found) except -1:

@@ -43,7 +43,7 @@ cdef double number_of(score) except? -1.0:
 
 
 cdef uint64_t key_of(key) except? -1:
-    """One tie key. What is no plain int in range, or numpy.uint64, is left to Python: to convert, or to refuse."""
+    """One tie key. Anything but a plain int in range, or numpy.uint64, is left to Python: to convert, or to refuse."""
     cdef uint64_t number = <uint64_t>-1  # reserved, so no key
     if PyLong_CheckExact(key):
         try:

@@ -8,7 +8,7 @@ from fastbin._base.errors import InputError
 
 
 class Scheme(NamedTuple):
-    """What there is to know of one way to a model."""
+    """All that is known of one way to a model."""
 
     code: int  # its enumerator in fastbin.h
     title: str

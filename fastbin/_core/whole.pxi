@@ -74,7 +74,7 @@ cdef Py_ssize_t place_bins(
 
 
 cdef Groups as_groups(given) except *:
-    """What a `BoundaryGroups` holds, which must outlive this."""
+    """The parts of a `BoundaryGroups`, which must outlive this."""
     cdef Groups groups = groups_of(given[0], given[1], given[2], given[3], given[4])
     groups.n_samples, groups.n_positive = given[5], given[6]
     return groups
@@ -125,7 +125,7 @@ def bins_of_groups(placing, ranks, everyone, int64_t n_tied, bint leaves_out, ui
 
 
 def draw_labels(digest, scores, counts, ones, chosen):
-    """Of each group of equal scores, how many of `chosen` samples drawn at random have label 1, and the label of one of these.
+    """For each group of equal scores, how many of `chosen` samples drawn at random have label 1, and the label of one of these.
 
     For fits with whole ties; FORMAT.md, "Drawn labels", gives the arithmetic, which never changes.
 

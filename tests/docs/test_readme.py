@@ -1,4 +1,7 @@
-"""Everything in the README runs: its Python in test_public_api.py, its shell, C and CMake here."""
+"""The README and its first pages: commands, C and CMake run, and the table of losses is what was measured.
+
+Their Python runs in test_public_api.py.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf8")
 
 
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("c.md", "command-line.md"))]
+
+
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    """Those of the README, the page on C and the page on the command line."""
+    text = "".join(page.read_text(encoding="utf8") for page in PAGES)
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def shell_block(start: str) -> str:
@@ -43,10 +51,41 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_the_readme_is_short() -> None:
+    """At most 140 lines, and 700 words outside code, tables, and the addresses of links."""
+    text = re.sub(r"^```.*?^```|^\|[^\n]*|!\[[^\]]*\]", "", README, flags=re.MULTILINE | re.DOTALL)
+    assert len(README.splitlines()) <= 140
+    assert 300 < len(re.sub(r"\]\([^)]*\)", "]", text).split()) <= 700
+
+
 def test_the_first_screen_is_in_order() -> None:
-    places = [README.index(mark) for mark in ("# fastbin", "**The guarantee.**", "```pycon", "```c\n", "<!-- bench:start -->")]
+    marks = (
+        "# fastbin",
+        "](docs/before-after.png)",
+        "```pycon",
+        "## Install",
+        "## What the promise",
+        "## When not",
+        "<!-- bench:start -->",
+    )
+    places = [README.index(mark) for mark in marks]
     assert places == sorted(places)
-    assert places[-1] < README.index("<!-- bench:end -->") < README.index("## Install")
+
+
+def test_losses_are_those_of_the_arena() -> None:
+    """Each row of the README's table of quality, rounded, in the saved table of bench/calarena."""
+    saved = (ROOT / "bench" / "calarena" / "results" / "table.txt").read_text(encoding="utf8")
+    names = {
+        "`CertifiedCalibration`": "Certified  ", "temperature (scikit-learn)": "CalibratedClassifierCV temperature",
+        "beta calibration (betacal)": "BetaCalibration  ", "Venn-Abers (venn-abers)": "VennAbers  ",
+        "isotonic regression (scikit-learn)": "IsotonicRegression  ",
+    }  # fmt: skip
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| [\d.-]+ \|$", README, re.MULTILINE)
+    assert [name for name, *_ in rows] == list(names)
+    for name, *shown in rows:
+        (line,) = (line for line in saved.splitlines() if line.startswith(names[name]) and "/74 " in line)
+        log_loss, brier = re.split(r" \d+/74 ", line)[1].split()[:2]
+        assert [float(loss) for loss in shown] == [round(float(loss), 3) for loss in (log_loss, brier)]
 
 
 def test_two_commands_do_all_the_set_up() -> None:
@@ -56,7 +95,7 @@ def test_two_commands_do_all_the_set_up() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf8")
     section = project.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
     extras = re.findall(r"^(\w+) = \[", section, re.MULTILINE)
-    assert set(re.findall(r"`\[(\w+)\]`", README)) | {"cli", "test"} <= set(extras)
+    assert {"cli", "fit"} <= set(re.findall(r"`\[(\w+)\]`", README)) <= set(extras)
     if (ROOT / ".ci").is_dir():  # not in the source distribution
         script = (ROOT / ".ci/run").read_text(encoding="utf8")
         assert all(f"bash -c '{command}'" in script for command in setup)
@@ -83,7 +122,7 @@ def test_the_command_line_section_runs(folder: Path) -> None:
 
 def test_every_command_of_the_readme_exists(folder: Path) -> None:
     in_blocks = re.findall(r"^fastbin ([a-z]+)", "".join(blocks("sh")), re.MULTILINE)
-    commands = {*in_blocks, *re.findall(r"`fastbin ([a-z]+)", README)}
+    commands = {*in_blocks, *(name for page in PAGES for name in re.findall(r"`fastbin ([a-z]+)", page.read_text("utf8")))}
     assert len(commands) >= 4
     for command in sorted(commands):
         assert f"Usage: fastbin {command}" in run(f"fastbin {command} --help", folder)
@@ -99,7 +138,7 @@ def test_commands_in_prose_are_understood(path: Path) -> None:
     typed = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     typed += re.findall(r"^    (fastbin .*)", text, re.MULTILINE) + re.findall(r"`(fastbin [^`]*)`", text)
     commands = re.findall(r"^fastbin ([a-z]+)\b([^#\n]*)", "\n".join(typed).replace(" | ", "\n"), re.MULTILINE)
-    assert bool(commands) == ("fastbin " in "".join(typed))
+    assert bool(commands) == bool(re.search(r"^fastbin [a-z]", "\n".join(typed), re.MULTILINE))
     for name, arguments in commands:
         command = command_line.get_command(click.Context(command_line), name)
         assert command is not None, f"{path.name}: fastbin has no command {name}"

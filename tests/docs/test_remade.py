@@ -32,7 +32,13 @@ def notes(path: Path) -> dict[str, str]:
 def test_there_are_pictures_and_results() -> None:
     if not DOCS.is_dir():
         pytest.skip("docs/ is not part of this distribution")
-    assert {path.name for path in PICTURES} == {"gr21_figure3.png", "online-delay.svg", "report.png", "ssh23_figure2.png"}
+    assert {path.name for path in PICTURES} == {
+        "before-after.png",
+        "gr21_figure3.png",
+        "online-delay.svg",
+        "report.png",
+        "ssh23_figure2.png",
+    }
     assert {path.stem for path in RESULTS.glob("*.txt")} == {path.stem for path in RESULTS.parent.glob("*.py")} & {
         "cifar10_top_label", "gpr20_figures23", "gr21_credit", "ssh23_risk", "ssh23_table1",
     }  # fmt: skip
