@@ -26,8 +26,8 @@ test-c:  ## the C library: tests, sanitizers, symbols, install, consumers
 	csrc/tests/run.sh
 
 .PHONY: lint
-lint:  ## ruff, mypy, cython-lint
-	ruff check . && ruff format --check . && mypy && cython-lint fastbin/_core
+lint:  ## ruff, mypy, cython-lint, and no sentence turned around
+	ruff check . && ruff format --check . && mypy && cython-lint fastbin/_core && $(PYTHON) tests/prose.py
 
 .PHONY: bench
 bench:  ## the benchmarks, short form

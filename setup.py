@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the C library, the extensions on top of it, and the version, which the C header owns."""
+"""The parts of the build that pyproject.toml cannot express: the C library, the extensions on it, the version of its header."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ TASKS = {
 
 
 def public_names(module: str) -> list[str]:
-    """The public names of a module that are no modules, dotted."""
+    """The public names of a module, but for modules, dotted."""
     if module:
         return [f"fastbin.{module}.{name}" for name in sorted(importlib.import_module(f"fastbin.{module}").__all__)]
     names = (name for name in dir(fb) if not name.startswith("_"))

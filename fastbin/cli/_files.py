@@ -139,7 +139,7 @@ def _read(path: str) -> bytes:
 
 
 def _named(path: str, read: Callable[[bytes], Any], data: bytes) -> Any:
-    """What is read of these bytes; a refusal names the path."""
+    """The model or set in these bytes; a refusal names the path."""
     try:
         return read(data)
     except FormatError as error:
@@ -196,7 +196,7 @@ def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
 
 
 def _metadata(graph: bytes) -> dict[str, str]:
-    """What a graph says of its model beside the digest."""
+    """The properties of a graph about its model, beside the digest."""
     with needed_for("reading an ONNX graph", extra="onnx"):
         import onnx
         from google.protobuf.message import DecodeError

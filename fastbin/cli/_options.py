@@ -171,7 +171,7 @@ cells = together(
 tables = together(
     option("--delimiter CHAR", "Between the columns of CSV files. Default: as in the header."),
     choice("--decimal .|,", "The decimal mark in CSV files."),
-    option("--encoding NAME", "Of CSV files, such as latin-1. Output is always UTF-8.", default="utf-8"),
+    option("--encoding NAME", "The encoding of CSV files, such as latin-1. Output is always UTF-8.", default="utf-8"),
     option(
         "--memory-limit SIZE",
         "The most memory for rows, such as 500MB: half for the buffers of DuckDB, which reads Parquet, half for rows that are "
@@ -208,7 +208,7 @@ assessment = together(
     option("--against MODEL", "Compare with this model too; repeatable.", multiple=True),
     option("--against-column COLUMN", "Compare with the predictions in this column; repeatable.", multiple=True),
     alpha,
-    option("--level L", "Of the test whether the certificate holds.", default=0.05),
+    option("--level L", "The level of the test whether the certificate holds.", default=0.05),
     option("--seed N", "Break ties by row number and this seed.", SEED, 0),
 )
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     "What to do with a rate of exactly 0 or 1: stop, or count half a sample more of either label.",
 )
 @options.option("--n-bootstrap N", "Resamples.", options.COUNT, 1000)
-@options.option("--seed N", "Of the resamples and of ties.", options.SEED, 0)
+@options.option("--seed N", "The seed of the resamples and of ties.", options.SEED, 0)
 @options.alpha
 @options.quiet
 @options.tables

@@ -67,7 +67,7 @@ def command(
     certificate, confirm it, or neither, and which difference they would have shown. A row that has no score, or one that the
     model refuses, is left out and counted.
 
-    Of a set of models also every cell. Of a set for predicted classes the outcome is whether the prediction is right; of a
+    For a set of models also every cell. In a set for predicted classes the outcome is whether the prediction is right; of a
     class-wise set every row counts once for each class.
 
     A certificate is about the population that the model was fitted to, and not about each group of it: --group compares it with

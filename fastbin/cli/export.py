@@ -61,30 +61,31 @@ def choose_target(target: str | None, path: str) -> str:
 @options.model
 @options.option(f"--to target {'|'.join([*TARGETS, MODEL_FILE])}", "What to write. Default: by the suffix of -o FILE.")
 @options.option("-o --output FILE", "Where to write it; - prints it.", default="-")
-@options.option(f"--dialect {'|'.join(DIALECTS)}", f"Of SQL: the engine. Default: {DEFAULT_DIALECT}.")
-@options.option("--score EXPRESSION", "Of SQL: the score, most often the name of a column. Default: p.")
+@options.option(f"--dialect {'|'.join(DIALECTS)}", f"For SQL: the engine. Default: {DEFAULT_DIALECT}.")
+@options.option("--score EXPRESSION", "For SQL: the score, most often the name of a column. Default: p.")
 @options.option(
     "--key EXPRESSION",
-    "Of SQL: the key as 16 lower-case hexadecimal digits, for models that split ties by key; other targets have an argument.",
+    "For SQL: the key as 16 lower-case hexadecimal digits, for models that split ties by key; other targets have an argument.",
 )
-@options.option("--cell EXPRESSION", "Of SQL, for a set of models: the key of the cell.")
-@options.option("--style NAME", "Of SQL: how the step of a score is found; see fb.export.sql. Default: auto.")
+@options.option("--cell EXPRESSION", "For SQL, for a set of models: the key of the cell.")
+@options.option("--style NAME", "For SQL: how the step of a score is found; see fb.export.sql. Default: auto.")
 @options.option(
-    "--table NAME", "Of SQL that makes tables: what their names begin with. Default: fastbin_ and digits of the model's digest."
+    "--table NAME",
+    "For SQL that makes tables: what their names begin with. Default: fastbin_ and digits of the model's digest.",
 )
-@options.option("--source NAME", "Of SQL that makes tables: the table that holds the scores. Default: scores.")
+@options.option("--source NAME", "For SQL that makes tables: the table that holds the scores. Default: scores.")
 @options.option(
     "--column NAME",
-    "Of SQL that makes tables: the column with the answers. Default: fastbin_ and the output, such as fastbin_value.",
+    "For SQL that makes tables: the column with the answers. Default: fastbin_ and the output, such as fastbin_value.",
 )
 @options.option(
     "--outputs NAMES",
     "What it is to give, separated by commas: value, bin, lower, upper. SQL gives one of them. Default: value.",
 )
 @options.option("--alpha A", "With lower and upper: the probability that the intervals fail. Default: 0.1.")
-@options.option("--name NAME", "Of the C function, or the Java class. Default: the name of the file.")
-@options.option("--package NAME", "Of Java: the package of the class.")
-@options.option("--opset N", "Of ONNX: the version of the operators.", options.COUNT)
+@options.option("--name NAME", "The name of the C function, or the Java class. Default: the name of the file.")
+@options.option("--package NAME", "For Java: the package of the class.")
+@options.option("--opset N", "For ONNX: the version of the operators.", options.COUNT)
 def command(model: str, target: str | None, output: str, outputs: str | None, **values: Any) -> None:
     """Write MODEL ("-": from standard input) for another place to score with, with the same bits.
 
@@ -116,7 +117,7 @@ def _name_of(output: str, target: str) -> str:
         raise click.UsageError(f"say --name NAME of the {WORDS[target]}, or -o FILE, which it is called by")
     name = Path(output).stem
     if not name.isidentifier():
-        raise click.UsageError(f"say --name NAME of the {WORDS[target]}, as {output} is no name that it could have")
+        raise click.UsageError(f"{output} is not a valid name of a {WORDS[target]}; pass --name NAME")
     return name
 
 

@@ -119,7 +119,7 @@ OF_SETS = {
 @options.option("--interpolate", "isotonic: straight lines between the steps.")
 @options.option("--feature score|logit", "platt: what the map is linear in (default: score).")
 @options.option("--parameters abm|am|ab", "beta: which parameters are free (default: abm).")
-@options.option("--seed N", "Of everything random; kept in the model.", options.SEED, 0)
+@options.option("--seed N", "The seed of everything random; kept in the model.", options.SEED, 0)
 @options.option("--score-range LOW,HIGH|any", "Where scores must lie.", options.SCORE_RANGE, "0,1")
 @options.choice(
     "--out-of-range refuse|clip",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     ),
 )
 @options.model
-@options.option("--cell KEY", "Of a set: show the model of this cell.")
+@options.option("--cell KEY", "Show the model of this cell of a set.")
 @options.alpha
 @options.as_json
 def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:

@@ -66,7 +66,7 @@ def command(
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input. It is read in chunks,
     so it may be of any size. All its columns are kept, and the values of CSV to the byte; the new ones are the last.
 
-    MODEL may be a set. Of predicted classes it adds NAME_class, the class of the largest probability, and NAME, how probable
+    MODEL may be a set. For predicted classes it adds NAME_class, the class of the largest probability, and NAME, how probable
     that one is; class-wise one column NAME_CLASS for each class.
     """
     check_inputs(MODEL=model, FILE=file)

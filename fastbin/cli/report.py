@@ -33,7 +33,7 @@ def command(model: str, file: str, output: str, title: str, quiet: bool, rows: R
     """Write a page on MODEL and the test samples in FILE, which must not be those that it was fitted on.
 
     One HTML file that needs no network: what the model is, what it promises, what the test shows bin by bin, the numbers before
-    and after, pictures, and cautions in words. Of a set of models: cell by cell.
+    and after, pictures, and cautions in words. For a set of models: cell by cell.
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """

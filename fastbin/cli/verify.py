@@ -46,9 +46,9 @@ DIFFERS, NOT_RUN = 1, 4
 @options.option("--cell COLUMN", "For a set of models: the column of the keys of cells, which SQL calls so too.")
 @options.keys
 @options.option("--seed N", "Without --key, ties are broken by row number and this seed.", options.SEED)
-@options.option(f"--dialect {'|'.join(DIALECTS)}", "Of SQL: the engine it is for. Default: what FILE says.")
-@options.option(f"--outputs {'|'.join(OUTPUTS)}", "Of SQL: what it gives. Default: what FILE says, or value.")
-@options.option("--source NAME", "Of SQL that makes tables: how it calls the table of scores. Default: scores.")
+@options.option(f"--dialect {'|'.join(DIALECTS)}", "For SQL: the engine it is for. Default: what FILE says.")
+@options.option(f"--outputs {'|'.join(OUTPUTS)}", "For SQL: what it gives. Default: what FILE says, or value.")
+@options.option("--source NAME", "For SQL that makes tables: how it calls the table of scores. Default: scores.")
 @options.option("--alpha A", "With intervals: their alpha. Default: what FILE says.")
 @options.option("--run", "Compile and run C, Java and JavaScript, with all your rights: only what you trust.")
 @options.tables

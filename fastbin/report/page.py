@@ -162,7 +162,7 @@ def _test_facts(assessment: Assessment, source: str | None) -> dict[str, str]:
         f"With {label_words(assessment.event)}": f"{n_positive:,} ({100.0 * n_positive / n_samples:.3g} %)",
         "Left out": f"{left_out.missing:,} without a score, {left_out.outside:,} out of range",
         "Weights": "importance weights" if assessment.is_weighted else "",
-        "Of unknown cells": f"{assessment.n_unknown:,}" if assessment.is_set else "",
+        "In unknown cells": f"{assessment.n_unknown:,}" if assessment.is_set else "",
     }
 
 

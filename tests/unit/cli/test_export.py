@@ -46,7 +46,7 @@ def refusal(*arguments: str, code: int = 2) -> str:
 
 
 def exported(*arguments: str, file: str) -> str:
-    """What is written to a file, which is also what is printed."""
+    """The text that is written to a file, and printed."""
     run("export", *arguments, "-o", file)
     return Path(file).read_bytes().decode()
 
@@ -147,7 +147,7 @@ def test_other_suffixes_need_a_target() -> None:
         (["credit.fbm", "--to", "c"], "say --name NAME of the header of C, or -o FILE, which it is called by", 2),
         (
             ["credit.fbm", "-o", "my-model.h"],
-            "say --name NAME of the header of C, as my-model.h is no name that it could have",
+            "my-model.h is not a valid name of a header of C; pass --name NAME",
             2,
         ),
         (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--outputs", "value,bin"], "--outputs names 2 outputs; SQL", 2),
@@ -167,7 +167,7 @@ def test_other_suffixes_need_a_target() -> None:
         ),
         (["credit.fbm", "-o", "Foo.java", "--name", "Bar"], "--name is Bar, and javac wants this class in Bar.java: write", 2),
         (["credit.fbm", "-o", "x.h", "--outputs", "values"], "outputs[0] is 'values'; choose out of value, bin", 1),
-        (["credit.fbm", "-o", "9.h"], "say --name NAME of the header of C, as 9.h is no name that it could have", 2),
+        (["credit.fbm", "-o", "9.h"], "9.h is not a valid name of a header of C; pass --name NAME", 2),
         (["credit.fbm", "-o", "int.h"], "name is 'int'", 1),
         (["tied.fbm", "-o", "x.sql", "--dialect", "duckdb"], "key is missing, and the model splits ties by key", 1),
         (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--key", "k"], "key is 'k', but the model compares no keys", 1),

@@ -58,7 +58,7 @@ def printed_ends(text: str) -> list[tuple[str, str]]:
 
 
 def check_file(path: str, shown: str) -> fb.BinnedModel:
-    """What another command has shown of a file is what `inspect`, `predict` and Python say of it."""
+    """The end that another command has shown of a file is what `inspect`, `predict` and Python say of it."""
     model = fb.load(path)
     ends = model.interval(ALPHA)
     told = json.loads(run("inspect", path, "--alpha", str(ALPHA), "--json"))

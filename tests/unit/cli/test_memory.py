@@ -172,7 +172,7 @@ def test_what_needs_all_rows_at_once_says_so(arguments: list[str]) -> None:
 @pytest.mark.parametrize("file", ["s.parquet", "s.csv"])
 @pytest.mark.parametrize("segment", [False, True])
 def test_many_test_samples_are_counted(file: str, segment: bool) -> None:
-    """What is a function of counts is the same, to the bit; what is not is left out."""
+    """Functions of counts are the same, to the bit; all else is left out."""
     options = ["--segment", "s"] if segment else []
     model = ["n.fbm" if segment else "m.fbm"]
     run("fit", "s.parquet", *options, "-q", "-o", "n.fbm")

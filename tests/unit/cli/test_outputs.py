@@ -192,7 +192,7 @@ def test_a_failed_prediction_says_one_line(output: str, after: int) -> None:
 
 
 def test_a_pipe_gets_no_end_of_a_failed_file() -> None:
-    """What was written is no whole Parquet file, so that the reader sees that rows are missing."""
+    """The file is not a whole Parquet file, so that the reader sees that rows are missing."""
     Path("bad.csv").write_text("p,y\n" + "0.5,1\n" * 200_000 + "7,1\n")
     os.mkfifo("pipe.parquet")
     reader = subprocess.Popen([sys.executable, "-c", "print(open('pipe.parquet', 'rb').read()[-4:])"], stdout=subprocess.PIPE)

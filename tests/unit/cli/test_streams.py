@@ -209,7 +209,7 @@ def test_closed_streams_are_told() -> None:
     assert shell("fastbin inspect absent.fbm 2>&-").returncode == 1
 
 
-# ---------------------------------------------------------------------- names that are no text
+# ---------------------------------------------------------------------- names that are not text
 
 
 def test_names_that_are_no_text() -> None:

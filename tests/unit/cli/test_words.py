@@ -1,4 +1,4 @@
-"""What a library's error says as one of the command line: options instead of arguments."""
+"""Errors of the library in the words of the command line: options instead of arguments."""
 
 from __future__ import annotations
 
