@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef Py_ssize_t to_utf8(const uint32_t *characters, Py_ssize_t length, char *text) noexcept nogil:
-    """The bytes of a text that zeros fill up, with room for four more; -1 if they are too many, or if one is not a character."""
+    """The bytes of a text that zeros fill up, with room for four more; -1 if too many, or if one is not a character."""
     cdef Py_ssize_t size = 0, i
     cdef uint32_t c
     while length > 0 and characters[length - 1] == 0:
