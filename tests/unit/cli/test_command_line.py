@@ -201,6 +201,22 @@ def test_usage_errors_exit_with_2_and_show_the_way() -> None:
         assert result.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        ("bins", "'--n'"),
+        ("adapt m.fbm --target-rate 0.1", "'-o' / '--output'"),
+        ("report m.fbm test.csv", "'-o' / '--output'"),
+        ("verify m.fbm", "'--against'"),
+    ],
+)
+def test_an_option_that_is_required_is_asked_for(arguments: str, option: str) -> None:
+    """Click takes a default of None for a value that was given."""
+    result = CliRunner().invoke(command_line, arguments.split())
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: Missing option {option}.")
+
+
 def test_refused_input_exits_with_1_and_one_line() -> None:
     Path("model.fbm").write_bytes(b"no model")
     for arguments in (
