@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wordings import refuses
 
 import fastbin as fb
 import reference
@@ -251,7 +250,8 @@ def test_row_order_and_repetition_change_no_byte(name: str, weighting: str, draw
     order = draw.draw(st.permutations(range(len(data.scores))), "order")
     shuffled = {key: column[order] for key, column in data.arrays().items()}
     if fitted is None:
-        refuses("InputError sample_weight", METHODS[name]().fit, **shuffled)
+        with pytest.raises(fb.InputError):
+            METHODS[name]().fit(**shuffled)
         return
     model = fitted.model_
     assert METHODS[name]().fit(**shuffled).model_.to_bytes() == model.to_bytes()

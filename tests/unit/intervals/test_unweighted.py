@@ -317,7 +317,7 @@ def test_no_bins_no_intervals(bound: object) -> None:
         ([[1]], [[2]], 0.1, InputTypeError, r"one per bin; got dtype int64 and shape \(1, 1\)"),
         ([1], [2], 0.0, InputError, "strictly between 0 and 1"),
         ([1], [2], 5, InputError, "did you mean 0.05"),
-        ([1], [2], "0.1", InputTypeError, "alpha must be a number"),
+        ([1], [2], "0.1", InputTypeError, "alpha must be a real number"),
     ],
 )
 def test_bad_input_is_named(
