@@ -77,7 +77,9 @@ def same(found: Any, expected: Any, place: str = "", summed: tuple[str, ...] = S
         for number, (each, other) in enumerate(zip(found, expected, strict=True)):
             same(each, other, f"{place}[{number}]", summed)
     elif isinstance(expected, float) and any(name in place.rpartition(".")[2] for name in summed):
-        assert found == pytest.approx(expected, rel=1e-10, abs=1e-15), place
+        # The oldest SciPy inverts the noncentral chi-square law to 1e-8 only, so that a last bit of a sum shows.
+        close = 1e-8 if "squared_ece_interval" in place else 1e-10
+        assert found == pytest.approx(expected, rel=close, abs=1e-15), place
     else:
         assert found == expected, place
 
