@@ -1,4 +1,4 @@
-"""The table of docs/speed.md, and its first rows in the README, from saved runs: ``python bench/tables.py`` and their files.
+"""The table of docs/speed.md, and its first rows in the README, from saved runs: ``python bench/tables.py FILE ...``.
 
 Each number is the median over the runs. Nothing is typed by hand, so the table says what was measured, losses too.
 ``--growth FILE`` also measures and plots how cost grows; see growth.py.

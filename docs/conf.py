@@ -157,13 +157,9 @@ def write(path: Path, text: str) -> Path:
 
 
 # Single backticks in docstrings name parameters, attributes and code more often than public names: what is not one is code.
-UNRESOLVED: set[str] = set()
-
-
 def as_code(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     from docutils import nodes
 
-    UNRESOLVED.add(node.get("reftarget", ""))
     return nodes.literal("", contnode.astext(), classes=["code"])
 
 

@@ -118,7 +118,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         self, models: Mapping[Any, Any], pool: Any, pooled: list[Any], *, unknown: str, kind: str = "given",
         columns: Iterable[Any] | None = None, provenance: bytes = b"",
     ) -> None:  # fmt: skip
-        own = {check_key(key, "a key of models"): _as_binned(model, f"models[{key!r}]") for key, model in models.items()}
+        own = {check_key(key, "a key of models"): as_model(model, f"models[{key!r}]") for key, model in models.items()}
         keys = in_order([*own, *pooled], "keys")
         if not keys:
             raise InputError("is empty, and so is pooled_keys", "a set has at least one key", argument="models")
@@ -127,7 +127,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         if pool is not None and not pooled and unknown != "pool":
             raise InputError("is given and no row would ever get it", "give pooled_keys, or unknown='pool'", argument="pool")
         ranked = {key: number for number, key in enumerate(key for key in keys if key in own)}
-        every = [own[key] for key in ranked] + ([] if pool is None else [_as_binned(pool, "pool")])
+        every = [own[key] for key in ranked] + ([] if pool is None else [as_model(pool, "pool")])
         numbers = np.array([ranked.get(key, len(ranked)) for key in keys], np.int32)
         place = {key: at for at, key in enumerate([] if columns is None else columns)}
         texts = [key for key in keys if isinstance(key, str)]
@@ -401,7 +401,16 @@ class ModelSet(Saved, NativeModelSet, Parts):
         return f"ModelSet(kind={self.kind!r}, {len(self)} keys{pooled}, {self.n_bins} bins, {self.n_samples} samples)"
 
 
-def _as_binned(model: Any, name: str) -> BinnedModel:
+def as_model(model: Any, name: str = "model") -> BinnedModel:
+    """The model itself, or that of a fitted calibrator: whatever takes one takes the other.
+
+    Raises
+    ------
+    InputTypeError
+        For anything else, naming its type.
+    NotFittedError
+        For a calibrator that was not fitted.
+    """
     from fastbin.guarantees.evidence import as_evidence, not_a_model  # not needed to score
 
     fitted = as_evidence(model, name)

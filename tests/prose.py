@@ -22,7 +22,7 @@ TURNED = [
     re.compile(rf"(?<!\bthere )\b(?:is|are|was|were|be) no (?!(?:{COMPARED})\b)\w+", re.IGNORECASE),
     re.compile(r"(?:^|[.!?] |\n\n)Of (?!course\b)\w+"),
 ]
-ABOUT_WHAT = re.compile(r"^What (?!to\b|if\b)\w+")
+ABOUT_WHAT = re.compile(r"^What\b")
 
 # Words that stay: models keep this note, and the same fit must give the same bytes.
 KEPT = {("fastbin/sklearn/calibrated_classifier.py", "are no draws")}

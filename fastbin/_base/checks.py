@@ -96,7 +96,7 @@ def _kind_of(value: Any) -> str:
 
 
 def _instead_of(values: Any) -> str:
-    """What to pass instead of something that is not an array, but may hold the rows."""
+    """The remedy for something that is not an array, but may hold the rows."""
     if isinstance(values, (Set, Mapping)):
         return "a list or an array, whose order tells which rows belong together"
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):

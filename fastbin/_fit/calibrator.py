@@ -21,9 +21,8 @@ from fastbin._base.suspicions import HARD_LABELS, LEVEL, are_hard_labels, on_fal
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import BatchesSource, Progress, Rows, RowsSource, as_batches, check_rows
 from fastbin._model.provenance import of_estimator
-from fastbin.guarantees.evidence import as_evidence, not_a_model
 from fastbin.model import BinnedModel
-from fastbin.model_set import ModelSet
+from fastbin.model_set import ModelSet, as_model
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -38,22 +37,6 @@ M = TypeVar("M", BinnedModel, ModelSet)
 def _parameter_names(calibrator: type) -> list[str]:
     """The configuration of a class; reading a signature takes longer than fitting a small sample."""
     return [name for name in inspect.signature(calibrator.__init__).parameters if name != "self"]  # type: ignore[misc]
-
-
-def as_model(model: Any, name: str = "model") -> BinnedModel:
-    """The model itself, or that of a fitted calibrator: whatever takes one takes the other.
-
-    Raises
-    ------
-    InputTypeError
-        For anything else, naming its type.
-    NotFittedError
-        For a calibrator that was not fitted.
-    """
-    fitted = as_evidence(model, name)
-    if not isinstance(fitted, BinnedModel):
-        raise not_a_model(model, name)
-    return fitted
 
 
 def as_model_set(models: Any, name: str = "models") -> ModelSet:

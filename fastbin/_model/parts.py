@@ -103,7 +103,7 @@ R = TypeVar("R")
 def read_file(
     path: str | os.PathLike[str] | SupportsRead, read: Callable[[bytes | bytearray], R], **options: Callable[[bytes], bool]
 ) -> R:
-    """What `read` makes of the bytes of a file, which `read_saved` gets by these options; a FormatError names the path."""
+    """The model or set that `read` makes of a file, which `read_saved` reads by these options; a FormatError names the path."""
     data = read_saved(path, **options)
     try:
         return read(data)

@@ -24,7 +24,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
 from fastbin._core.fit import row_keys
-from fastbin._fit.calibrator import Calibrator, as_model, as_model_or_set
+from fastbin._fit.calibrator import Calibrator, as_model_or_set
 from fastbin._fit.edges import chance_of_same_counts, count_at_edges, fingerprint_of
 from fastbin.assess.bin_tests import BinSums, BinTest, Frequency, Sizes, claims_on_averages, tests_of_averages
 from fastbin.assess.verdict import CertificateCheck, SetCheck, joint_verdict, judged
@@ -33,7 +33,7 @@ from fastbin.guarantees.certificate import name_cells
 from fastbin.intervals import bonferroni
 from fastbin.intervals.binomial import around
 from fastbin.model import BinnedModel
-from fastbin.model_set import ModelSet
+from fastbin.model_set import ModelSet, as_model
 
 
 @overload

@@ -12,12 +12,13 @@ from fastbin._base.checks import no_samples
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.suspicions import around_the_median
-from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator, as_model
+from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator
 from fastbin._fit.edges import tally_fingerprint
 from fastbin._fit.quantiles import Source, run_starts
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Partition, exact_sums, rising, tally_rows
 from fastbin.model import BinnedModel
+from fastbin.model_set import as_model
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -10,13 +10,14 @@ from fastbin._base.array_types import Bools, Float64s, Int64s, UInt64s
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import SCHEMES
-from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator, as_model
+from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW
 from fastbin.binning.isotonic import DistinctScores, count_scores
 from fastbin.guarantees.evidence import refuse_whole_ties, require_guarantee
 from fastbin.model import BinnedModel
+from fastbin.model_set import as_model
 
 if TYPE_CHECKING:
     from typing_extensions import Self

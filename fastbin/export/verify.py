@@ -159,7 +159,7 @@ class Mismatch(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """What `verify` found.
+    """The result of `verify`.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ from fastbin._base.files import replace_file
 from fastbin._base.frames import check_same_index
 from fastbin._core.schemes import SCHEMES
 from fastbin._core.score import NativeStream
-from fastbin._fit.calibrator import Calibrator, as_model
+from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.edges import find_boundaries, order_cuts
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Partition, check_counts, without_empty_edges
@@ -40,6 +40,7 @@ from fastbin.guarantees.evidence import is_moved
 from fastbin.intervals import beta_binomial, bonferroni, sidak, stitched
 from fastbin.intervals.anytime import theorem6
 from fastbin.model import BinnedModel
+from fastbin.model_set import as_model
 
 if TYPE_CHECKING:
     from typing_extensions import Self

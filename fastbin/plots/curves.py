@@ -13,13 +13,13 @@ from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
-from fastbin._fit.calibrator import Calibrator, as_model, as_model_or_set
+from fastbin._fit.calibrator import Calibrator, as_model_or_set
 from fastbin._model.view import intervals_of
 from fastbin.assess import ValidityCurve, promised_validity, validity_curve
 from fastbin.guarantees import epsilon
 from fastbin.guarantees.certificate import sureness
 from fastbin.model import BinnedModel
-from fastbin.model_set import ModelSet
+from fastbin.model_set import ModelSet, as_model
 from fastbin.plots._style import (
     MOST_IN_LARGE,
     MOST_SERIES,

@@ -651,7 +651,7 @@ def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
 
     if model.counts is not None:
         if empty := bins_where(model.counts == 0):
-            yield f"{empty} held no calibration sample: the value there is no estimate."
+            yield f"{empty} held no calibration sample: the value there is not an estimate."
         if few := bins_where((model.counts > 0) & (model.counts < FEW)):
             yield f"{few} held fewer than {FEW} calibration samples: the value there is hardly known."
     if few := bins_where(bin_counts < FEW):

@@ -28,7 +28,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.frames import check_same_index, like
-from fastbin._fit.calibrator import Calibrator, as_model
+from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.edges import (
     bins_between,
     bins_of_rows,
@@ -45,6 +45,7 @@ from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW, Partition
 from fastbin.guarantees import Certificate
 from fastbin.guarantees.certificate import about_ties, certificate_from_intervals, draws_from
 from fastbin.model import BinnedModel
+from fastbin.model_set import as_model
 from fastbin.shift.importance import ULSIF, ImportanceEstimator, Progress
 from fastbin.shift.weighted import (
     ESTIMATORS,

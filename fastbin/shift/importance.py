@@ -25,7 +25,7 @@ BLOCK_ENTRIES = 2**20
 
 
 class ImportanceEstimator(Protocol):
-    """What `ImportanceWeightedBinning.fit_to_target` asks of a method that estimates weights; `ULSIF` is one."""
+    """The methods by which `ImportanceWeightedBinning.fit_to_target` lets weights be estimated; `ULSIF` has them."""
 
     def fit(self, source: Any, target: Any, *, progress: Progress | None = None) -> Any: ...
     def weights(self, features: Any) -> Float64s: ...

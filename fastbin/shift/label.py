@@ -13,12 +13,13 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, Wording, by_name
 from fastbin._base.frames import check_same_index
 from fastbin._core.schemes import ClassRate, ClassRates
-from fastbin._fit.calibrator import Calibrator, as_model
+from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import check_counts
 from fastbin._model.provenance import with_estimator
 from fastbin.guarantees.evidence import is_moved
 from fastbin.guarantees.intervals import move_odds
 from fastbin.model import BinnedModel, IntervalMethod
+from fastbin.model_set import as_model
 from fastbin.shift.rates import (
     RateEstimate,
     check_rate,

@@ -26,10 +26,11 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import InputError
 from fastbin._base.frames import check_same_index
-from fastbin._fit.calibrator import Calibrator, as_model
+from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import check_per_bin
 from fastbin.intervals import clopper_pearson
 from fastbin.model import BinnedModel
+from fastbin.model_set import as_model
 
 
 class RateEstimate(NamedTuple):
@@ -384,7 +385,7 @@ def rate_by_confusion(
 
 
 class _Options(NamedTuple):
-    """What `rate_by_likelihood` and `rate_by_confusion` both take."""
+    """The options of both `rate_by_likelihood` and `rate_by_confusion`."""
 
     source_rate: float | None = None
     alpha: float = 0.1

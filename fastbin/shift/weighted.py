@@ -12,7 +12,7 @@ from fastbin._base.array_types import Float64s, Int64s, UInt8s
 from fastbin._base.checks import as_scores, check_alpha, check_sample_weight, refuse_first
 from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError
 from fastbin._core.schemes import SCHEMES
-from fastbin._fit.calibrator import Calibrator, as_model
+from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import Partition, tally_bins
 from fastbin.intervals import (
     betting,
@@ -24,6 +24,7 @@ from fastbin.intervals import (
 )
 from fastbin.intervals.weighted import theorem7, theorem10
 from fastbin.model import BinnedModel
+from fastbin.model_set import as_model
 
 Evidence = dict[str, Any]  # parts of a model by their names
 

@@ -20,11 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf8")
 
 
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("c.md", "command-line.md"))]
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / name for name in ("c.md", "command-line.md", "deploy.md"))]
 
 
 def blocks(language: str) -> list[str]:
-    """Those of the README, the page on C and the page on the command line."""
+    """Those of the README and the pages that took its sections."""
     text = "".join(page.read_text(encoding="utf8") for page in PAGES)
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
@@ -73,19 +73,33 @@ def test_the_first_screen_is_in_order() -> None:
 
 
 def test_losses_are_those_of_the_arena() -> None:
-    """Each row of the README's table of quality, rounded, in the saved table of bench/calarena."""
+    """Each row of the README's table of quality, rounded, in the saved tables of bench/calarena."""
     saved = (ROOT / "bench" / "calarena" / "results" / "table.txt").read_text(encoding="utf8")
     names = {
         "`CertifiedCalibration`": "Certified  ", "temperature (scikit-learn)": "CalibratedClassifierCV temperature",
         "beta calibration (betacal)": "BetaCalibration  ", "Venn-Abers (venn-abers)": "VennAbers  ",
         "isotonic regression (scikit-learn)": "IsotonicRegression  ",
     }  # fmt: skip
-    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| [\d.-]+ \|$", README, re.MULTILINE)
+    losses, _, promises = saved.partition("eps n=500")
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.-]+) \|$", README, re.MULTILINE)
     assert [name for name, *_ in rows] == list(names)
-    for name, *shown in rows:
-        (line,) = (line for line in saved.splitlines() if line.startswith(names[name]) and "/74 " in line)
+    for name, *shown, epsilon in rows:
+        (line,) = (line for line in losses.splitlines() if line.startswith(names[name]))
         log_loss, brier = re.split(r" \d+/74 ", line)[1].split()[:2]
         assert [float(loss) for loss in shown] == [round(float(loss), 3) for loss in (log_loss, brier)]
+        promised = [line.split()[4] for line in promises.splitlines() if line.startswith(names[name]) and "fastbin" in line]
+        assert ([] if epsilon == "-" else [float(epsilon)]) == [round(float(each) + 1e-9, 3) for each in promised]
+    n_sets = re.match(r"\d+ score sets", saved)
+    assert n_sets is not None
+    assert f"of {n_sets[0]}" in README
+
+
+def test_a_macro_is_made_of_an_export(folder: Path) -> None:
+    run(shell_block("fastbin export credit.fbm -o calibrated.sql"), folder)
+    macro = (folder / "macros" / "calibrated.sql").read_text()
+    assert macro.startswith("{% macro calibrated(p) %}")
+    assert macro.endswith("{% endmacro %}\n")
+    assert macro.count("{{ p }}") >= 10  # compared with each edge
 
 
 def test_two_commands_do_all_the_set_up() -> None:

@@ -254,7 +254,7 @@ def value_steps(
     monotone: bool = True,
     score_range: tuple[float, float] | None = (0.0, 1.0),
 ) -> list[float]:
-    """What `fastbin.scaling.value_maps.value_steps` promises."""
+    """The promise of `fastbin.scaling.value_maps.value_steps`."""
     ends = [*first_step[1:], len(scores)]
     spans = [range(start, end) for start, end in zip(first_step, ends, strict=True)]
     evidence = list(zip(bin_counts, bin_label_sums, strict=True))

@@ -65,7 +65,7 @@ REPETITIONS = sizes(10, 300)
 
 
 def interval_by_command(draw: Draw, folder: Path, capsys: pytest.CaptureFixture[str]) -> np.ndarray:
-    """What `fastbin inspect` prints of the file that `fastbin adapt` wrote."""
+    """The output of `fastbin inspect` for the file that `fastbin adapt` wrote."""
     from fastbin.cli import command_line
 
     source, labels, moved = folder / "source.fbm", folder / "t.csv", folder / "moved.fbm"

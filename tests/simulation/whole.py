@@ -158,7 +158,7 @@ def simulated(
     seed: int | None = None,
     measure: Callable[[Fits], Array],
 ) -> Array:
-    """What `measure` makes of `repetitions` fits, one row each: all at this seed, or each at a random one."""
+    """The results of `measure` for `repetitions` fits, one row each: all at this seed, or each at a random one."""
     found = []
     for size in blocks(repetitions, n):
         scores, labels = law.draw(rng, (size, n))

@@ -1,4 +1,4 @@
-"""What `BinnedModel.from_parts` is given is taken as it is, or refused by name: nothing is converted in silence."""
+"""Arguments of `BinnedModel.from_parts` are taken as they are, or refused by name: nothing is converted in silence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `engines.fit` refuses: bad rows with their numbers, tables that change, passes that cannot be. Never a wrong model."""
+"""Refusals of `engines.fit`: bad rows with their numbers, tables that change, passes that cannot be. Never a wrong model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `engines.fit` takes besides a table: names of columns, a calibrator, an engine, a callback."""
+"""Arguments of `engines.fit` besides the table: names of columns, a calibrator, an engine, a callback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `UniformMassBinning.fit_batches` refuses, and what it reports on the way."""
+"""Refusals of `UniformMassBinning.fit_batches`, and its reports on the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `fastbin.sklearn` asks of the installation."""
+"""Packages that `fastbin.sklearn` needs."""
 
 from __future__ import annotations
 
