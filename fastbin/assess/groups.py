@@ -23,16 +23,7 @@ from fastbin.assess.certificate_check import Part, TestedParts, check_certificat
 from fastbin.assess.metrics import brier_score, log_loss
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import N_BINS, Samples, check_samples, rows_of_each
-from fastbin.assess.verdict import (
-    CONFIRMED,
-    CONTRADICTED,
-    NEW_ROWS,
-    NO_CLAIM,
-    Judged,
-    joint_verdict,
-    judged,
-    shown_p,
-)
+from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, NEW_ROWS, NO_CLAIM, Judged, joint_verdict, judged, shown_p
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.certificate import name_bins, name_cell, sureness
 from fastbin.intervals import bonferroni, clopper_pearson, sidak

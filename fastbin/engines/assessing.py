@@ -162,14 +162,14 @@ def _pieces(model: BinnedModel) -> BinnedModel:
 
 def rows_of(model: BinnedModel | ModelSet, pieces: BinnedModel | ModelSet, table: Int64s) -> CountedRows:
     """Rows of `model` for int64 (2, n_pieces) samples by label and piece, as `fastbin.engines.counting` counts them."""
-    numbered: list[tuple[Key, BinnedModel]] = _numbered(pieces) if isinstance(pieces, ModelSet) else [(0, pieces)]
+    numbered: list[tuple[Key, BinnedModel]] = _numbered(pieces) if pieces.is_set else [(0, pieces)]
     examples = [row_of_each_bin(own) for _, own in numbered]
     scores, keys = (np.concatenate(column) for column in zip(*examples, strict=True))
     cells = [key for (key, _), example in zip(numbered, examples, strict=True) for _ in example[0]]
     label, piece = np.nonzero(table)
     return CountedRows(
         scores[piece], label.astype(np.uint8), table[label, piece], keys[piece] if needs_key(model) else None,
-        [cells[at] for at in piece.tolist()] if isinstance(pieces, ModelSet) else None,
+        [cells[at] for at in piece.tolist()] if pieces.is_set else None,
     )  # fmt: skip
 
 

@@ -37,11 +37,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.tables.columns import coded, real_weights, sum_of, weights_of
 from fastbin.tables.labels import MISSING, NEGATIVE, Fault, LabelColumn, check_positive, refuse
-from fastbin.tables.opening import (
-    ENGINES,
-    Opened,
-    open,
-)
+from fastbin.tables.opening import ENGINES, Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, TEXTS, SqlTable, is_whole, sql_table
 from fastbin.tables.table import check_columns
 
@@ -223,7 +219,7 @@ def _no_way(table: Opened, engine: str) -> str:
 
 def _count_stream(table: Opened, partition: Partition, asked: Asked, progress: Progress | None) -> Counted:
     # In a text file the type of the keys of a set is known; those of other columns stay text.
-    has_numbers = isinstance(partition, ModelSet) and isinstance(partition.keys[0], int)
+    has_numbers = partition.is_set and isinstance(partition.keys[0], int)
     keys = {"cell": "int64" if has_numbers else None, "key": "uint64", "by": None}
     rows, names, positive = table.read(asked.columns, asked.positive, keys=keys, propagate=("score",))
     asked = Asked(**names, positive=positive)
@@ -280,13 +276,13 @@ class Asked(NamedTuple):
 
 def n_counted(partition: Partition) -> int:
     """The bins that are counted in: of a set those of all models, and its pool's once more, for cells that it does not know."""
-    pool = partition.pool if isinstance(partition, ModelSet) and partition.unknown == "pool" else None
+    pool = partition.pool if partition.is_set and partition.unknown == "pool" else None
     return partition.n_bins + (0 if pool is None else pool.n_bins)
 
 
 def pool_of(partition: Partition) -> BinnedModel:
     """The pool that scores cells which a set does not know."""
-    pool = partition.pool if isinstance(partition, ModelSet) else None
+    pool = partition.pool if partition.is_set else None
     assert pool is not None, "rows are of unknown cells, and the set lacks a pool"
     return pool
 
@@ -341,7 +337,7 @@ class Counter:
         self.tables[value] = self.tables[value] + table if value in self.tables else table
 
     def add_groups(self, groups: Iterable[tuple[Any, int]]) -> None:
-        """Count what an engine has counted: groups of `counting_by_sql`, each with the first bin of its model."""
+        """Count what an engine has counted: groups of `count_by_sql`, each with the first bin of its model."""
         tables: dict[Any, Int64s] = {}
         for group, first in groups:
             self.n_rows += group.n_rows
@@ -503,7 +499,7 @@ class _SqlRows(NamedTuple):
             kind = self.table.types["c_key"]
             bad = f" OR length(c_key) <> {KEY_DIGITS} OR c_key <> lower(c_key)" if kind in TEXTS else ""
             cases.append(f"WHEN {inside} AND (c_key IS NULL{bad}) THEN {NO_KEY}")
-        if isinstance(partition, ModelSet):
+        if partition.is_set:
             cases.append(f"WHEN {inside} THEN {UNKNOWN}")
         return f"CASE {' '.join(cases)} ELSE {OUTSIDE} END"
 

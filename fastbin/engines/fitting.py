@@ -36,11 +36,7 @@ from fastbin.tables.labels import (
     outside,
     refuse,
 )
-from fastbin.tables.opening import (
-    ENGINES,
-    Opened,
-    open,
-)
+from fastbin.tables.opening import ENGINES, Opened, open
 from fastbin.tables.replay import Replay, default_limit
 from fastbin.tables.table import Table, pyarrow
 

@@ -23,17 +23,7 @@ from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import GREATEST, Progress, limits_of
 from fastbin.tables.columns import real_weights
 from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, Frame, Names
-from fastbin.tables.labels import (
-    INFINITE,
-    MISSING,
-    NAN,
-    NEGATIVE,
-    Fault,
-    no_samples,
-    outside,
-    refuse,
-    strange_label,
-)
+from fastbin.tables.labels import INFINITE, MISSING, NAN, NEGATIVE, Fault, no_samples, outside, refuse, strange_label
 
 # A row may be compared with so many intervals; one more query to join with costs about as much.
 FEW_INTERVALS = 4

@@ -136,9 +136,9 @@ def _check_deterministic(model: BinnedModel | ModelSet) -> BinnedModel | ModelSe
 
 def check_roles(model: BinnedModel | ModelSet, cell: str | None, key: str | None) -> dict[str, str]:
     """The columns beside the score that a model needs, by argument; one too few or too many is refused."""
-    if isinstance(model, ModelSet) and cell is None:
+    if model.is_set and cell is None:
         raise InputError("cell is missing; a set scores each row by the model of its cell, so name the column of the cells")
-    if not isinstance(model, ModelSet) and cell is not None:
+    if not model.is_set and cell is not None:
         raise InputError(f"cell is {cell!r}, and model is one model and no set; leave cell out, or pass the set")
     if needs_key(model) and key is None:
         raise InputError(
@@ -278,7 +278,7 @@ class CheckedRows(NamedTuple):
 
     def predict(self, model: BinnedModel | ModelSet) -> Float64s:
         """float64 (n,): the values, NaN for rows without an answer."""
-        if isinstance(model, ModelSet):
+        if model.is_set:
             assert self.numbers is not None
             values = model._predict(self.numbers, self.scores, self.keys, None, None, "error")
         else:
@@ -292,7 +292,7 @@ class CheckedRows(NamedTuple):
 
         Rows without an answer have the bin of the score that stands for theirs; look at `reasons` first.
         """
-        if isinstance(model, ModelSet):
+        if model.is_set:
             assert self.numbers is not None
             own = model._assign(self.numbers, self.scores, self.keys, None, "error")
             return np.where(self.numbers < 0, -1, model.first_bin[self.numbers] + own)
@@ -444,7 +444,7 @@ def check_types(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelCo
     kinds = table.types
     if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
         raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
-    if isinstance(model, ModelSet) and columns.cell is not None:
+    if model.is_set and columns.cell is not None:
         kind = kinds[columns.cell]
         _require_cells(model, columns.cell, "VARCHAR" if kind == "ENUM" else kind.partition(" collate")[0])
     if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
