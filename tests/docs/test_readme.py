@@ -117,7 +117,7 @@ def test_two_commands_do_all_the_set_up() -> None:
 
 def test_the_commands_say_how_long_they_take() -> None:
     section = " ".join(README.partition("## Install")[2].partition("```sh")[0].split())
-    assert re.search(r"the first command .* in two to three minutes; the second .* minutes on two cores", section)
+    assert re.search(r"the first command .* in one to three minutes; the second .* minutes on two cores", section)
 
 
 def test_the_command_line_section_runs(folder: Path) -> None:
