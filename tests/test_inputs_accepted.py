@@ -98,10 +98,23 @@ def test_containers_of_weights_and_keys(container: Callable[[np.ndarray], Any]) 
         for ties in ("random", "whole"):
             expected = fitted(scores, labels, ties, sample_weight=weights)
             assert fitted(scores, labels, ties, sample_weight=container(weights)) == expected
-    keys = np.arange(N, dtype=np.uint64) * (12345 << 32)
+    keys = np.arange(N, dtype=np.uint64) * np.uint64(12345 << 32)
     expected = fitted(scores, labels, keys=keys)
     assert fitted(scores, labels, keys=container(keys)) == expected
     assert expected.predict(scores, keys=container(keys)).tolist() == expected.predict(scores, keys=keys).tolist()
+
+
+@pytest.mark.parametrize("container", [CONTAINERS["strided"], np.asarray], ids=["strided", "array"])
+def test_long_long_where_a_long_has_64_bits_too(container: Callable[[np.ndarray], Any]) -> None:
+    """The two are types of their own in NumPy; sums of uint64 and int were of the second one before NumPy 2."""
+    scores, labels = rows()
+    keys = np.arange(N, dtype=np.uint64) * np.uint64(12345 << 32)
+    expected = fitted(scores, labels, keys=keys)
+    longs = container(keys.astype(np.ulonglong))
+    assert fitted(scores, container(labels.astype(np.longlong)), keys=longs) == expected
+    assert expected.predict(scores, keys=longs).tolist() == expected.predict(scores, keys=keys).tolist()
+    weights = container((np.arange(N) % 4).astype(np.longlong))
+    assert fitted(scores, labels, sample_weight=weights) == fitted(scores, labels, sample_weight=np.arange(N) % 4)
 
 
 @pytest.mark.parametrize("dtype", SCORE_DTYPES)

@@ -1,11 +1,16 @@
 # Arrays of NumPy as C reads them. Pointers and not typed memoryviews, whose runtime would be four fifths of an extension.
 
 cdef void *data_of(array, int typenum, int n_dimensions=1) except? NULL:
-    """Where the elements are; refuses all but an aligned array of this type, native order and no gaps."""
+    """Where the elements are; refuses all but an aligned array of this type, native order and no gaps.
+
+    Types are compared by what they hold: unsigned long and unsigned long long are two types of NumPy, and one where both have 64 bits.
+    """
     cdef cnp.ndarray given
+    cdef bint same_type
     if cnp.PyArray_Check(array):
         given = array
-        if cnp.PyArray_TYPE(given) == typenum and cnp.PyArray_NDIM(given) == n_dimensions and cnp.PyArray_ISCARRAY_RO(given):
+        same_type = cnp.PyArray_EquivTypenums(cnp.PyArray_TYPE(given), typenum)
+        if same_type and cnp.PyArray_NDIM(given) == n_dimensions and cnp.PyArray_ISCARRAY_RO(given):
             return cnp.PyArray_DATA(given)
     wanted = cnp.PyArray_DescrFromType(typenum)
     raise TypeError(f"a contiguous {wanted} array of {n_dimensions} dimensions is needed, got {array!r:.100}")
