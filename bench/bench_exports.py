@@ -236,12 +236,12 @@ def bench_exports(case: ExportCase, target: str, is_long: bool, tmp_path: Path, 
     if not is_long and not case.is_short:
         pytest.skip("only with --long")
     task = _task(case, tmp_path)
-    expected, out = task.model.predict(task.scores, keys=task.keys), np.empty(N_ROWS)
+    expected, out = task.model.predict(task.scores, tie_keys=task.keys), np.empty(N_ROWS)
     with TARGETS[target](task) as built:
         for call in (built.score, *built.by_hand.values()):
             call()
             assert np.array_equal(built.values().view(np.uint64), expected.view(np.uint64))
-        predict = partial(task.model.predict, task.scores, keys=task.keys, out=out)
+        predict = partial(task.model.predict, task.scores, tie_keys=task.keys, out=out)
         timed = paired({"predict": predict, "export": built.score, **built.by_hand}, seconds=4 if is_long else 1.5)
         name = case.name(target)
         report(name, cases.SCORE_NS, 1e9 * timed.seconds("export") / N_ROWS)

@@ -127,10 +127,10 @@ def bench_onnx(case: ExportCase, is_long: bool, benchmark, report) -> None:
     feeds = _rows(case, model)
     scores, keys = feeds["score"], feeds.get("key")
     session = _session(fb.export.onnx(model))
-    expected, out = model.predict(scores, keys=keys), np.empty(N_ROWS)
+    expected, out = model.predict(scores, tie_keys=keys), np.empty(N_ROWS)
     assert np.array_equal(session.run(None, feeds)[0].view(np.uint64), expected.view(np.uint64))
     others = {} if case.has_keys else _others(model, scores, expected)
-    predict, export = partial(model.predict, scores, keys=keys, out=out), partial(session.run, None, feeds)
+    predict, export = partial(model.predict, scores, tie_keys=keys, out=out), partial(session.run, None, feeds)
     timed = paired({"predict": predict, "export": export, **others}, seconds=6 if is_long else 1.5)
     name = case.name("ONNX graph")
     report(name, cases.SCORE_NS, 1e9 * timed.seconds("export") / N_ROWS)
@@ -144,7 +144,7 @@ def bench_onnx(case: ExportCase, is_long: bool, benchmark, report) -> None:
 def _one_row(case: ExportCase, model: fb.BinnedModel, session: Any, feeds: dict[str, np.ndarray], report) -> None:
     """A request: what a run costs in any case is shown by a graph that does nothing."""
     one = {name: column[:1].copy() for name, column in feeds.items()}
-    assert session.run(None, one)[0] == model.predict(one["score"], keys=one.get("key"))
+    assert session.run(None, one)[0] == model.predict(one["score"], tie_keys=one.get("key"))
     scores, labels = rows("uniform", N_FIT)
     isotonic = IsotonicRegression(out_of_bounds="clip").fit(scores, labels)
     contestants = {

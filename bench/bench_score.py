@@ -36,7 +36,7 @@ def _searched(model: fb.BinnedModel, scores: np.ndarray) -> np.ndarray:
 
 def _check(models: list[fb.BinnedModel], scores: np.ndarray, keys: np.ndarray) -> None:
     """The answer before the clock: NumPy's search where no key decides, and every build the same."""
-    first, *others = (model.predict(scores, keys=keys) for model in models)
+    first, *others = (model.predict(scores, tie_keys=keys) for model in models)
     untied = ~np.isin(scores, models[0].edges)
     assert np.array_equal(first[untied], _searched(models[0], scores)[untied])
     assert all(np.array_equal(first, other) for other in others)
@@ -53,7 +53,7 @@ def bench_predict(case: ScoreCase, is_long: bool, monkeypatch: pytest.MonkeyPatc
     out, copy = np.empty(case.m), np.empty_like(scores)
     keys = np.random.default_rng(5).integers(0, 2**63, case.m, dtype=np.uint64)
     _check([model, plain], scores, keys)
-    given = {"keys": keys} if case.has_keys else {"seed": 1}
+    given = {"tie_keys": keys} if case.has_keys else {"seed": 1}
     contestants = {
         "np.copyto": partial(np.copyto, copy, scores),
         "best": partial(model.predict, scores, out=out, **given),
@@ -79,8 +79,8 @@ def bench_predict_heavy_ties(benchmark, report) -> None:
     keys = np.random.default_rng(5).integers(0, 2**63, len(scores), dtype=np.uint64)
     _check([model], scores, keys)
     out = np.empty(len(scores))
-    with_keys = partial(model.predict, scores, keys=keys, out=out)
-    timed = paired({"none": partial(plain.predict, scores, keys=keys, out=out), "keys": with_keys})
+    with_keys = partial(model.predict, scores, tie_keys=keys, out=out)
+    timed = paired({"none": partial(plain.predict, scores, tie_keys=keys, out=out), "keys": with_keys})
     report(cases.HEAVY_TIES, cases.KEYS_TO_NONE, timed.ratio("keys", to="none"))
     benchmark.pedantic(with_keys, rounds=20)
 

@@ -18,7 +18,7 @@ def _check(case: SegmentCase, models: fb.ModelSet, scores: np.ndarray, labels: n
     """The answer before the clock: some of the models are the fits of their own rows."""
     assert len(models) == models.n_models == case.n_segments
     binary = fb.UniformMassBinning(case.n_bins)
-    for key in models.keys[:: max(1, case.n_segments // 5)]:
+    for key in models.cells[:: max(1, case.n_segments // 5)]:
         rows = segments == key
         assert models[key] == bare(binary.fit(scores[rows], labels[rows]).model_)
 

@@ -27,7 +27,7 @@ def _models(case: SetCase) -> fb.ModelSet:
 
 def _check(models: fb.ModelSet, scores: np.ndarray, cells: np.ndarray, values: np.ndarray) -> None:
     """The answer before the clock: some of the cells by their models alone."""
-    for key in models.keys[:: len(models) // 20]:
+    for key in models.cells[:: len(models) // 20]:
         mine = cells == key
         assert np.array_equal(values[mine], models[key].predict(scores[mine]))
 
@@ -77,7 +77,7 @@ def bench_set_predict_one(benchmark, report) -> None:
     """One row: a key that is looked up, and a score, beside the score alone."""
     models = _models(SETS[0])
     texts = fb.ModelSet({f"segment {key}": model for key, model in models.models.items()})
-    key, model = models.keys[4321], fb.BinnedModel.from_bytes(models[models.keys[4321]].to_bytes())
+    key, model = models.cells[4321], fb.BinnedModel.from_bytes(models[models.cells[4321]].to_bytes())
     name = f"segment {key}"
     assert models.predict_one(0.3, key) == texts.predict_one(0.3, name) == model.predict_one(0.3)
     contestants = {

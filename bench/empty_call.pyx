@@ -7,6 +7,6 @@ cimport cython
 cdef class EmptyCall:
     """`predict_one` with the signature of a model's, and an empty body."""
 
-    def predict_one(self, double score, key=None):
+    def predict_one(self, double score, tie_key=None):
         """The score."""
         return score

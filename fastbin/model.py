@@ -349,16 +349,16 @@ class BinnedModel(Saved, NativeModel, Parts):
     @alpha_by_name
     def predict_interval(
         self, scores: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
-        keys: Any = None, seed: int | None = None, nan: str = "error",
+        tie_keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): for each score the interval of its bin; arguments as in `interval` and `predict`.
 
         Of a column of a data frame or of Arrow, a table with columns "lower" and "upper".
         """
-        ends = self.lookup(scores, self.interval(alpha, method, simultaneous), keys=keys, seed=seed, nan=nan)
+        ends = self.lookup(scores, self.interval(alpha, method, simultaneous), tie_keys=tie_keys, seed=seed, nan=nan)
         return like(scores, ends, ("lower", "upper"))
 
-    def predict_set(self, scores: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None) -> Bools:
+    def predict_set(self, scores: Any, *, alpha: float = 0.1, tie_keys: Any = None, seed: int | None = None) -> Bools:
         """Prediction sets for the labels: conformal prediction within the bin of each score.
 
         Parameters
@@ -388,7 +388,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         from fastbin import guarantees
 
         table = guarantees.bin_sets(self._evidence(), alpha).astype(np.float64)
-        return like(scores, self.lookup(scores, table, keys=keys, seed=seed).astype(np.bool_), ("0", "1"))
+        return like(scores, self.lookup(scores, table, tie_keys=tie_keys, seed=seed).astype(np.bool_), ("0", "1"))
 
     def __repr__(self) -> str:
         bins = f"{self.n_bins} knots" if self.kind == "linear" else f"{self.n_bins} bins"

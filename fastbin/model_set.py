@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s
-from fastbin._base.cells import Key, check_key, in_order
+from fastbin._base.cells import Key, check_cell, in_order
 from fastbin._base.checks import alpha_by_name, check_alpha, check_choice
 from fastbin._base.errors import InputError, InputTypeError, by_name
 from fastbin._base.files import SupportsRead
@@ -44,14 +44,14 @@ class ModelSet(Saved, NativeModelSet, Parts):
         What a row of another key gets: an error, or the value of the pool, with no interval and no certificate.
     pool : BinnedModel or fitted calibrator, optional
         One model for several cells, such as those with too few samples for models of their own.
-    pooled_keys : iterable of keys, optional
+    pooled_cells : iterable of keys, optional
         The keys of these cells. To promises, they are one cell together.
 
     Attributes
     ----------
     keys : tuple of int or str
         All keys, ascending, those of the pool included.
-    pooled_keys : tuple of int or str
+    pooled_cells : tuple of int or str
     models : dict
         The models with a key of their own.
     pool : BinnedModel or None
@@ -96,36 +96,36 @@ class ModelSet(Saved, NativeModelSet, Parts):
     _intervals: tuple[Any, Any] = (None, None)
 
     def __init__(
-        self, models: Mapping[Any, Any], *, unknown: str = "refuse", pool: Any = None, pooled_keys: Iterable[Any] = ()
+        self, models: Mapping[Any, Any], *, unknown: str = "refuse", pool: Any = None, pooled_cells: Iterable[Any] = ()
     ) -> None:
         if not isinstance(models, Mapping):
             raise InputTypeError(f"is of type {type(models).__name__}", "pass a mapping of keys to models", argument="models")
-        if isinstance(pooled_keys, str) or not isinstance(pooled_keys, Iterable):
-            raise InputTypeError(None, "pass a list of keys", argument="pooled_keys", value=pooled_keys)
-        self._set_up(models, pool, list(pooled_keys), unknown=unknown)
+        if isinstance(pooled_cells, str) or not isinstance(pooled_cells, Iterable):
+            raise InputTypeError(None, "pass a list of keys", argument="pooled_cells", value=pooled_cells)
+        self._set_up(models, pool, list(pooled_cells), unknown=unknown)
 
     @classmethod
     def _of(
         cls, models: Mapping[Any, Any], *, kind: str, unknown: str = "refuse", pool: Any = None,
-        pooled_keys: Iterable[Any] = (), columns: Iterable[Any] | None = None, provenance: bytes = b"",
+        pooled_cells: Iterable[Any] = (), columns: Iterable[Any] | None = None, provenance: bytes = b"",
     ) -> ModelSet:  # fmt: skip
         """A set that `fastbin.multi` makes; `columns` are its keys in the order of the columns."""
         made = cls.__new__(cls)
-        made._set_up(models, pool, list(pooled_keys), unknown=unknown, kind=kind, columns=columns, provenance=provenance)
+        made._set_up(models, pool, list(pooled_cells), unknown=unknown, kind=kind, columns=columns, provenance=provenance)
         return made
 
     def _set_up(
         self, models: Mapping[Any, Any], pool: Any, pooled: list[Any], *, unknown: str, kind: str = "given",
         columns: Iterable[Any] | None = None, provenance: bytes = b"",
     ) -> None:  # fmt: skip
-        own = {check_key(key, "a key of models"): as_model(model, f"models[{key!r}]") for key, model in models.items()}
-        keys = in_order([*own, *pooled], "keys")
+        own = {check_cell(key, "a key of models"): as_model(model, f"models[{key!r}]") for key, model in models.items()}
+        keys = in_order([*own, *pooled], "cells")
         if not keys:
-            raise InputError("is empty, and so is pooled_keys", "a set has at least one key", argument="models")
+            raise InputError("is empty, and so is pooled_cells", "a set has at least one key", argument="models")
         if pool is None and (pooled or unknown == "pool"):
-            raise InputError("pooled_keys and unknown='pool' need a model for such rows", "give it as pool")
+            raise InputError("pooled_cells and unknown='pool' need a model for such rows", "give it as pool")
         if pool is not None and not pooled and unknown != "pool":
-            raise InputError("is given and no row would ever get it", "give pooled_keys, or unknown='pool'", argument="pool")
+            raise InputError("is given and no row would ever get it", "give pooled_cells, or unknown='pool'", argument="pool")
         ranked = {key: number for number, key in enumerate(key for key in keys if key in own)}
         every = [own[key] for key in ranked] + ([] if pool is None else [as_model(pool, "pool")])
         numbers = np.array([ranked.get(key, len(ranked)) for key in keys], np.int32)
@@ -150,15 +150,15 @@ class ModelSet(Saved, NativeModelSet, Parts):
         return UNKNOWN[self._codes[2]]
 
     @cached_property
-    def keys(self) -> tuple[Key, ...]:
-        """All keys, ascending."""
+    def cells(self) -> tuple[Key, ...]:
+        """All cells, ascending."""
         integers = self._int_keys
         return tuple(self._text_keys or () if integers is None else integers.tolist())
 
     @cached_property
-    def pooled_keys(self) -> tuple[Key, ...]:
+    def pooled_cells(self) -> tuple[Key, ...]:
         """The keys whose rows the pool scores."""
-        return tuple(key for key, number in zip(self.keys, self._model_of_key.tolist(), strict=True) if number == self._pool)
+        return tuple(key for key, number in zip(self.cells, self._model_of_key.tolist(), strict=True) if number == self._pool)
 
     @property
     def pool(self) -> BinnedModel | None:
@@ -175,13 +175,13 @@ class ModelSet(Saved, NativeModelSet, Parts):
         """The classes in the order of the columns of a probability matrix; ``None`` for cells that are not classes."""
         if self.kind not in ("top-label", "class-wise"):
             return None
-        return self.keys if self._columns is None else tuple(self.keys[at] for at in np.argsort(self._columns))
+        return self.cells if self._columns is None else tuple(self.cells[at] for at in np.argsort(self._columns))
 
     @property
     def numbered(self) -> list[tuple[Key | None, BinnedModel]]:
         """Every model with its key, in the order of their numbers; the pool is the last and has none."""
         names: list[Key | None] = [None] * self.n_models
-        for key, number in zip(self.keys, self._model_of_key.tolist(), strict=True):
+        for key, number in zip(self.cells, self._model_of_key.tolist(), strict=True):
             if number != self._pool:
                 names[number] = key
         return [(name, self._model(number, BinnedModel)) for number, name in enumerate(names)]
@@ -204,7 +204,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
     def same_map(self, other: ModelSet) -> bool:
         """Whether another set gives every row the same probability: its keys and columns, and the maps of its models."""
-        if not isinstance(other, ModelSet) or self.keys != other.keys:
+        if not isinstance(other, ModelSet) or self.cells != other.cells:
             return False
         if (self.columns, self.unknown) != (other.columns, other.unknown):
             return False
@@ -214,10 +214,10 @@ class ModelSet(Saved, NativeModelSet, Parts):
         )
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.cells)
 
     def __iter__(self) -> Iterator[Key]:
-        return iter(self.keys)
+        return iter(self.cells)
 
     def __contains__(self, key: object) -> bool:
         try:
@@ -269,7 +269,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         return numbers
 
     def predict(
-        self, scores: Any, cells: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+        self, scores: Any, cells: Any, *, tie_keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
     ) -> Float64s:
         """Calibrated probabilities, each by the model of its cell.
 
@@ -279,7 +279,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         cells : array-like of shape (n,)
             The key of each row; see `find`.
         keys, seed, out, nan
-            As for `BinnedModel.predict`; `keys` are tie keys.
+            As for `BinnedModel.predict`; `tie_keys` are tie keys.
 
         Returns
         -------
@@ -290,22 +290,24 @@ class ModelSet(Saved, NativeModelSet, Parts):
         InputError
             For the first row with a bad score, or with an unknown cell where these are refused.
         """
-        values = self._predict(self._numbers(scores, cells, keys), scores, keys, seed, out, nan)
+        values = self._predict(self._numbers(scores, cells, tie_keys), scores, tie_keys, seed, out, nan)
         return values if out is not None else like(scores, values)
 
-    def assign(self, scores: Any, cells: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error") -> Int32s:
+    def assign(self, scores: Any, cells: Any, *, tie_keys: Any = None, seed: int | None = None, nan: str = "error") -> Int32s:
         """int32 (n,): the bin of each score within its own model, -1 for unknown cells; arguments as in `predict`."""
-        return like(scores, self._assign(self._numbers(scores, cells, keys), scores, keys, seed, nan))
+        return like(scores, self._assign(self._numbers(scores, cells, tie_keys), scores, tie_keys, seed, nan))
 
-    def assign_all(self, scores: Any, cells: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error") -> Int64s:
+    def assign_all(
+        self, scores: Any, cells: Any, *, tie_keys: Any = None, seed: int | None = None, nan: str = "error"
+    ) -> Int64s:
         """int64 (n,): the same, where the bins of all models are counted on (`first_bin`)."""
-        numbers = self._numbers(scores, cells, keys)
-        bins = self._assign(numbers, scores, keys, seed, nan)
+        numbers = self._numbers(scores, cells, tie_keys)
+        bins = self._assign(numbers, scores, tie_keys, seed, nan)
         return like(scores, np.where(bins < 0, -1, self.first_bin[numbers] + bins))
 
     def _numbers(self, scores: Any, cells: Any, keys: Any) -> Int32s:
         """The models of the cells that stand beside these scores and keys."""
-        check_same_index(scores=scores, cells=cells, keys=keys)
+        check_same_index(scores=scores, cells=cells, tie_keys=keys)
         return self.find(cells)
 
     def _lookup(
@@ -322,22 +324,24 @@ class ModelSet(Saved, NativeModelSet, Parts):
     @alpha_by_name
     def predict_interval(
         self, scores: Any, cells: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson",
-        simultaneous: bool = True, keys: Any = None, seed: int | None = None, nan: str = "error",
+        simultaneous: bool = True, tie_keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row (see `interval`); [0, 1] for unknown cells."""
         asked = check_alpha(alpha), method, simultaneous
         kept = self._intervals  # read once: threads may ask for different ones
         if kept[0] != asked:
             self._intervals = kept = asked, np.concatenate(self.interval(*asked))
-        return self._lookup(kept[1], (0.0, 1.0), ("lower", "upper"), scores, cells, keys, seed, nan)
+        return self._lookup(kept[1], (0.0, 1.0), ("lower", "upper"), scores, cells, tie_keys, seed, nan)
 
-    def predict_set(self, scores: Any, cells: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None) -> Bools:
+    def predict_set(
+        self, scores: Any, cells: Any, *, alpha: float = 0.1, tie_keys: Any = None, seed: int | None = None
+    ) -> Bools:
         """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row (`BinnedModel.predict_set`), at alpha in
         every bin of every model; both for unknown cells."""
         from fastbin import guarantees
 
         tables = np.concatenate([guarantees.bin_sets(model._evidence(), alpha) for _, model in self.numbered])
-        return self._lookup(tables, (1.0, 1.0), ("0", "1"), scores, cells, keys, seed)
+        return self._lookup(tables, (1.0, 1.0), ("0", "1"), scores, cells, tie_keys, seed)
 
     # ------------------------------------------------------------------ evidence
 
@@ -397,7 +401,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         return list(models), words
 
     def __repr__(self) -> str:
-        pooled = f", {len(self.pooled_keys)} of them pooled" if self.pooled_keys else ""
+        pooled = f", {len(self.pooled_cells)} of them pooled" if self.pooled_cells else ""
         return f"ModelSet(kind={self.kind!r}, {len(self)} keys{pooled}, {self.n_bins} bins, {self.n_samples} samples)"
 
 

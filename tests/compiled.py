@@ -62,7 +62,7 @@ def _set(keys: Iterable[int | str], kinds: Iterable[str], pool: str | None = Non
         return fb.ModelSet(models)
     pooled = keys[len(keys) // 2]
     del models[pooled]
-    return fb.ModelSet(models, unknown="pool", pool=_fit(pool, len(keys)), pooled_keys=[pooled])
+    return fb.ModelSet(models, unknown="pool", pool=_fit(pool, len(keys)), pooled_cells=[pooled])
 
 
 SETS: dict[str, Callable[[], ModelSet]] = {
@@ -93,7 +93,7 @@ class Case(NamedTuple):
 
     @property
     def has_texts(self) -> bool:
-        return self.is_set and isinstance(self.model.keys[0], str)
+        return self.is_set and isinstance(self.model.cells[0], str)
 
     @property
     def needs_key(self) -> bool:
@@ -133,9 +133,9 @@ def rows_of(case: Case, n: int) -> Rows:
         answers = {"value": _then_nothing(model.predict(scores), len(beyond))}
         return Rows(np.concatenate([scores, beyond]), None, None, answers, np.arange(len(scores) + len(beyond)) < len(scores))
     hard = hard_rows(model, n)
-    bins = model.assign(hard.scores, keys=hard.keys)
+    bins = model.assign(hard.scores, tie_keys=hard.keys)
     ends = model.interval(case.alpha or 0.1)[bins]
-    answers = {"value": model.predict(hard.scores, keys=hard.keys), "bin": bins, "lower": ends[:, 0], "upper": ends[:, 1]}
+    answers = {"value": model.predict(hard.scores, tie_keys=hard.keys), "bin": bins, "lower": ends[:, 0], "upper": ends[:, 1]}
     return Rows(
         np.concatenate([hard.scores, beyond]),
         None if hard.keys is None else np.concatenate([hard.keys, np.arange(len(beyond), dtype=np.uint64)]),
@@ -147,7 +147,7 @@ def rows_of(case: Case, n: int) -> Rows:
 
 def _rows_of_set(case: Case, n: int) -> Rows:
     models = case.model
-    known = list(models.keys) if len(models.keys) < 100 else list(models.keys[:: len(models.keys) // 50])
+    known = list(models.cells) if len(models.cells) < 100 else list(models.cells[:: len(models.cells) // 50])
     unknown = ["", "aaa", "B", "a\0b\0", "\U0001f601", "y" * 1024] if case.has_texts else [-(2**63) + 1, 1, 2**53, 2**63 - 2]
     of_unknown = models.pool if models.unknown == "pool" else model_of("10 bins")
     scores, keys, cells, is_answered = [], [], [], []
@@ -163,7 +163,7 @@ def _rows_of_set(case: Case, n: int) -> Rows:
     asked = np.flatnonzero(answered)
     row_scores, row_keys = np.concatenate(scores), np.concatenate(keys) if case.needs_key else None
     arguments = row_scores[asked], [cells[at] for at in asked]
-    given = {"keys": None if row_keys is None else row_keys[asked]}
+    given = {"tie_keys": None if row_keys is None else row_keys[asked]}
     ends = models.predict_interval(*arguments, alpha=case.alpha or 0.1, **given)
     columns = {
         "value": models.predict(*arguments, **given), "bin": models.assign(*arguments, **given),

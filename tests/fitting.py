@@ -20,7 +20,7 @@ def bare(model: Any) -> Any:
     if isinstance(model, fb.ModelSet):
         return fb.ModelSet._of(
             {key: bare(own) for key, own in model.models.items()}, kind=model.kind, unknown=model.unknown,
-            pool=None if model.pool is None else bare(model.pool), pooled_keys=model.pooled_keys, columns=model.columns,
+            pool=None if model.pool is None else bare(model.pool), pooled_cells=model.pooled_cells, columns=model.columns,
         )  # fmt: skip
     return model._with_texts(b"", b"")
 

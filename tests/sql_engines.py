@@ -273,13 +273,13 @@ def n_differing(engine: Engine, model: BinnedModel, n: int, *, tolerance: float 
     rows = hard_rows(model, n) if model.kind == "step" else HardRows(hard_curve_scores(model, n), None)
     load_rows(engine, model, rows)
     key = None if rows.keys is None else "k"
-    answers = answers_of(engine, fb.export.sql(model, "p", key=key, dialect=engine.dialect, **options))
+    answers = answers_of(engine, fb.export.sql(model, "p", tie_key=key, dialect=engine.dialect, **options))
     n_rows = len(rows.scores)
     assert len(answers) > n_rows
     assert answers[n_rows:] == [None] * (len(answers) - n_rows)
     assert None not in answers[:n_rows]
     found = np.array(answers[:n_rows], np.float64)
-    expected = model.predict(rows.scores) if rows.keys is None else model.predict(rows.scores, keys=rows.keys)
+    expected = model.predict(rows.scores) if rows.keys is None else model.predict(rows.scores, tie_keys=rows.keys)
     if tolerance:
         return int(np.count_nonzero(~(np.abs(found - expected) <= tolerance * expected)))
     return int(np.count_nonzero(bits(found) != bits(expected)))
@@ -330,13 +330,13 @@ def mixed_set(keys: Sequence[int | str], *, keyed: bool, unknown: str) -> fb.Mod
     """Models of all kinds in turn, the last two keys pooled."""
     models = {key: own_model(number, keyed=keyed) for number, key in enumerate(keys[:-2])}
     pool = own_model(5 + 7 * len(keys) if keyed else 2 + 5 * len(keys), keyed=keyed)  # it moves scores
-    return fb.ModelSet(models, unknown=unknown, pool=pool, pooled_keys=keys[-2:])
+    return fb.ModelSet(models, unknown=unknown, pool=pool, pooled_cells=keys[-2:])
 
 
 def set_rows(models: fb.ModelSet, n: int) -> tuple[list[Any], Array, Array]:
     """Cells, scores and keys: hard rows of the model of each key, and, where they get the pool, of unknown cells."""
-    others = [] if models.unknown == "refuse" else ["unknown", "IT'S", "a "] if isinstance(models.keys[0], str) else [3, -7]
-    of_key = [(key, models[key]) for key in models.keys] + [(key, models.pool) for key in others]
+    others = [] if models.unknown == "refuse" else ["unknown", "IT'S", "a "] if isinstance(models.cells[0], str) else [3, -7]
+    of_key = [(key, models[key]) for key in models.cells] + [(key, models.pool) for key in others]
     cells: list[Any] = []
     scores, keys = [], []
     for seed, (key, model) in enumerate(of_key):
@@ -353,8 +353,8 @@ def check_set(engine: Engine, models: fb.ModelSet, n: int) -> None:
     cells, scores, keys = set_rows(models, n)
     needs_key = any(model.needs_key for _, model in models.numbered)
     # No score, no number, out of range, no cell, an unknown one.
-    is_text = isinstance(models.keys[0], str)
-    first = next(key for key in models.keys if models[key].score_range and models[key].out_of_range == "refuse")
+    is_text = isinstance(models.cells[0], str)
+    first = next(key for key in models.cells if models[key].score_range and models[key].out_of_range == "refuse")
     refused = [(first, None), (first, np.nan), (first, np.inf), (first, -np.inf), (first, 1.5), (None, 0.5)]
     refused += [("", 0.5)] if is_text else []
     refused += [("nobody" if is_text else 12345, 0.5)] if models.unknown == "refuse" else []
@@ -364,13 +364,13 @@ def check_set(engine: Engine, models: fb.ModelSet, n: int) -> None:
         "k": as_texts(keys) + ["0" * 16] * len(refused),
     }
     engine.load(columns)
-    given = {"keys": keys} if needs_key else {}
+    given = {"tie_keys": keys} if needs_key else {}
     bins = models.assign(scores, cells, **given)
     ends = models.predict_interval(scores, cells, alpha=0.2, **given)
     expected = {"value": models.predict(scores, cells, **given), "bin": bins, "lower": ends[:, 0], "upper": ends[:, 1]}
     for what, answers in expected.items():
         made = fb.export.sql_set(
-            models, "p", cell="cell", key="k" if needs_key else None, dialect=engine.dialect, what=what,
+            models, "p", cell="cell", tie_key="k" if needs_key else None, dialect=engine.dialect, what=what,
             alpha=0.2 if what in ("lower", "upper") else None,
         )  # fmt: skip
         found = answers_of(engine, made, what)

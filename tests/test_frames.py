@@ -202,7 +202,7 @@ def test_chunks_give_what_one_array_gives(seed: int) -> None:
     scores = rng.choice([*MODEL.edges, *rng.random(20)], n).astype(rng.choice(["float32", "float64"]))
     cells = rng.choice(["north", "south", "elsewhere"], n).astype(object)
     keys = rng.integers(0, 2**64 - 1, n, dtype=np.uint64)
-    for given in ({"seed": seed}, {"keys": keys}):
+    for given in ({"seed": seed}, {"tie_keys": keys}):
         in_chunks = {name: chunked(value, ends) if name == "keys" else value for name, value in given.items()}
         for how in ("predict", "assign"):
             plain = getattr(MODEL, how)(scores, **given)
@@ -284,7 +284,7 @@ def test_nulls_are_refused_by_their_row(hold: Callable[[list[Any]], Any]) -> Non
     refuses("InputError labels[2]", fit, plain, labels)
     refuses("InputError labels[2]", fb.assess.ece, plain, labels)
     refuses("InputError sample_weight[2]", fit, plain, [0, 1, 0, 1], labels)
-    refuses("InputError keys[2]", MODEL.predict, plain, keys=labels)
+    refuses("InputError tie_keys[2]", MODEL.predict, plain, tie_keys=labels)
     refuses("InputError cells[2]", fb.ModelSet({0: MODEL, 1: MODEL}).predict, plain, labels)
 
 

@@ -90,14 +90,14 @@ def check_parts(model: fb.BinnedModel, told: dict[str, Any]) -> None:
 def check_answers(model: fb.BinnedModel, told: dict[str, Any]) -> None:
     scores, keys = doubles(told["scores"]), np.array(told["keys"], dtype=np.uint64)
     assert len(scores) > 300
-    predicted = model.predict(scores, keys=keys)
+    predicted = model.predict(scores, tie_keys=keys)
     if told["kind"] == "smooth":  # exp and log are those of the system
         assert np.allclose(predicted, doubles(told["predicted"]), rtol=1e-14, atol=0.0)
     else:
         assert_same_bits(predicted, told["predicted"])
     if told["bins"] is not None:
-        assert model.assign(scores, keys=keys).tolist() == told["bins"]
-        assert model.step(scores, keys=keys).tolist() == told.get("steps", told["bins"])
+        assert model.assign(scores, tie_keys=keys).tolist() == told["bins"]
+        assert model.step(scores, tie_keys=keys).tolist() == told.get("steps", told["bins"])
 
 
 def check_intervals(model: fb.BinnedModel, told: dict[str, Any]) -> None:
@@ -132,11 +132,11 @@ def test_models_can_be_loaded_by_path(version: str, name: str, tmp_path: Path) -
 def check_set(models: fb.ModelSet, told: dict[str, Any]) -> None:
     for name in ("kind", "unknown", "n_models", "n_bins", "n_samples"):
         assert getattr(models, name) == told[name], name
-    assert [list(models.keys), list(models.pooled_keys)] == [told["keys"], told["pooled_keys"]]
+    assert [list(models.cells), list(models.pooled_cells)] == [told["keys"], told["pooled_cells"]]
     scores, keys = doubles(told["scores"]), np.array(told["tie_keys"], dtype=np.uint64)
     assert len(scores) > 300
-    assert_same_bits(models.predict(scores, told["cells"], keys=keys), told["predicted"])
-    assert models.assign_all(scores, told["cells"], keys=keys).tolist() == told["bins"]
+    assert_same_bits(models.predict(scores, told["cells"], tie_keys=keys), told["predicted"])
+    assert models.assign_all(scores, told["cells"], tie_keys=keys).tolist() == told["bins"]
 
 
 @files("sets")

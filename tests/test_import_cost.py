@@ -73,7 +73,7 @@ answers = [
 ]
 assert all((answer == answers[0]).all() for answer in answers)
 print([float(value).hex() for value in answers[0]])
-print([model.predict_one(score, key=5).hex() for score in scores])
+print([model.predict_one(score, tie_key=5).hex() for score in scores])
 print(model.assign(scores, seed=3).tolist(), model.edges.tolist(), model.counts.tolist(), repr(model))
 print(model)
 model.save(folder + "/again.fbm")
@@ -82,7 +82,7 @@ model.save(folder + "/again.fbm")
     printed = run(program, str(tmp_path)).splitlines()
     scores = [i / 16 for i in range(17)]
     assert printed[0] == str([float(value).hex() for value in model.predict(scores, seed=3)])
-    assert printed[1] == str([model.predict_one(score, key=5).hex() for score in scores])
+    assert printed[1] == str([model.predict_one(score, tie_key=5).hex() for score in scores])
     assert printed[2] == f"{model.assign(scores, seed=3).tolist()} {model.edges.tolist()} {model.counts.tolist()} {model!r}"
     assert "\n".join(printed[3:]) == str(model)
     assert (tmp_path / "again.fbm").read_bytes() == path.read_bytes()

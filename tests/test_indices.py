@@ -29,7 +29,7 @@ STREAM, MONITOR = fb.online.StreamingBinning([0.5]), fb.online.CalibrationMonito
 # For each call that takes columns of the same rows: the call and the columns.
 SAME_ROWS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "fit": (fb.UniformMassBinning(3).fit, {"scores": SCORES, "labels": LABELS, "sample_weight": WEIGHTS}),
-    "fit with keys": (fb.UniformMassBinning(3, ties="random").fit, {"scores": SCORES, "labels": LABELS, "keys": KEYS}),
+    "fit with keys": (fb.UniformMassBinning(3, ties="random").fit, {"scores": SCORES, "labels": LABELS, "tie_keys": KEYS}),
     "fit of a map": (fb.PlattScaling().fit, {"scores": SCORES, "labels": LABELS, "sample_weight": WEIGHTS}),
     "fit of segments": (
         fb.multi.SegmentedBinning(fb.UniformMassBinning(1)).fit,
@@ -44,28 +44,28 @@ SAME_ROWS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         fb.shift.ImportanceWeightedBinning(2).fit, {"scores": SCORES, "labels": LABELS, "sample_weight": WEIGHTS},
     ),
     "fit to a target": (fb.shift.LabelShift(MODEL).fit, {"scores": SCORES, "labels": LABELS}),
-    "predict": (MODEL.predict, {"scores": SCORES, "keys": KEYS}),
-    "predict_interval": (MODEL.predict_interval, {"scores": SCORES, "keys": KEYS}),
-    "set.predict": (SET.predict, {"scores": SCORES, "cells": CELLS, "keys": KEYS}),
-    "set.predict_set": (SET.predict_set, {"scores": SCORES, "cells": CELLS, "keys": KEYS}),
+    "predict": (MODEL.predict, {"scores": SCORES, "tie_keys": KEYS}),
+    "predict_interval": (MODEL.predict_interval, {"scores": SCORES, "tie_keys": KEYS}),
+    "set.predict": (SET.predict, {"scores": SCORES, "cells": CELLS, "tie_keys": KEYS}),
+    "set.predict_set": (SET.predict_set, {"scores": SCORES, "cells": CELLS, "tie_keys": KEYS}),
     "ece": (fb.assess.ece, {"predictions": SCORES, "labels": LABELS, "sample_weight": WEIGHTS}),
     "class_wise_ece": (fb.assess.class_wise_ece, {"probabilities": P, "labels": LABELS, "sample_weight": WEIGHTS}),
     "group_table": (fb.assess.group_table, {"predictions": SCORES, "labels": LABELS, "groups": CELLS}),
     "check_certificate": (
         lambda **columns: fb.assess.check_certificate(MODEL, certificate=MODEL.certificate(), **columns),
-        {"scores": SCORES, "labels": LABELS, "keys": KEYS},
+        {"scores": SCORES, "labels": LABELS, "tie_keys": KEYS},
     ),
     "check_certificate of a set": (
         lambda **columns: fb.assess.check_certificate(SET, epsilon=0.5, **columns),
-        {"scores": SCORES, "labels": LABELS, "cells": CELLS, "keys": KEYS},
+        {"scores": SCORES, "labels": LABELS, "cells": CELLS, "tie_keys": KEYS},
     ),
     "assess_model": (
         lambda **columns: fb.report.assess_model(MODEL, **columns),
-        {"scores": SCORES, "labels": LABELS, "sample_weight": WEIGHTS, "keys": KEYS},
+        {"scores": SCORES, "labels": LABELS, "sample_weight": WEIGHTS, "tie_keys": KEYS},
     ),
-    "monitor": (MONITOR.update, {"scores": SCORES, "labels": LABELS, "keys": KEYS}),
-    "stream": (STREAM.update, {"scores": SCORES, "labels": LABELS, "keys": KEYS}),
-    "rate": (lambda **columns: fb.shift.rate_by_likelihood(MODEL, **columns), {"scores": SCORES, "keys": KEYS}),
+    "monitor": (MONITOR.update, {"scores": SCORES, "labels": LABELS, "tie_keys": KEYS}),
+    "stream": (STREAM.update, {"scores": SCORES, "labels": LABELS, "tie_keys": KEYS}),
+    "rate": (lambda **columns: fb.shift.rate_by_likelihood(MODEL, **columns), {"scores": SCORES, "tie_keys": KEYS}),
 }  # fmt: skip
 SHUFFLED = INDEX[[3, 1, 2, 0, *range(4, N)]]
 

@@ -208,25 +208,25 @@ def test_weights_of_the_wrong_kind() -> None:
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
-        (np.array([0.0, 1.0]), "InputError keys[1]"),
-        (np.array([0.5, np.nan]), "InputError keys[1]"),
-        (np.array([1, -2]), "InputError keys[1]"),
-        (np.array([1, 2**64 - 1], np.uint64), "InputError keys[1]"),
-        (np.array(["a", "b"]), "InputTypeError keys"),
-        (np.array([1, 2, 3]), "InputError keys"),
+        (np.array([0.0, 1.0]), "InputError tie_keys[1]"),
+        (np.array([0.5, np.nan]), "InputError tie_keys[1]"),
+        (np.array([1, -2]), "InputError tie_keys[1]"),
+        (np.array([1, 2**64 - 1], np.uint64), "InputError tie_keys[1]"),
+        (np.array(["a", "b"]), "InputTypeError tie_keys"),
+        (np.array([1, 2, 3]), "InputError tie_keys"),
     ],
 )
 def test_bad_keys(keys: np.ndarray, told: str) -> None:
-    refuses(told, model().predict, [0.1, 0.2], keys=keys)
-    refuses(told, model().assign, [0.1, 0.2], keys=keys)
-    refuses(told, fb.UniformMassBinning(1, ties="random").fit, [0.1, 0.2], [0, 1], keys=keys)
+    refuses(told, model().predict, [0.1, 0.2], tie_keys=keys)
+    refuses(told, model().assign, [0.1, 0.2], tie_keys=keys)
+    refuses(told, fb.UniformMassBinning(1, ties="random").fit, [0.1, 0.2], [0, 1], tie_keys=keys)
 
 
 @pytest.mark.parametrize("key", [-1, 2**64 - 1, 2**64, 0.5, 1.0, "a"])
 def test_one_bad_key(key: Any) -> None:
     """A float is refused too, and not cut off: as a share of the key range, 0.5 would mean something else."""
     for call in (model().predict_one, model().assign_one):
-        refuses("InputError key", call, 0.3, key=key)
+        refuses("InputError key", call, 0.3, tie_key=key)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "a"])
@@ -239,20 +239,22 @@ def test_bad_seed_for_scoring(name: str, seed: Any) -> None:
 def test_repeated_tie_keys_at_a_boundary() -> None:
     """Two samples with one score and one key cannot be told apart by an edge that stands on them."""
     fit = fb.UniformMassBinning(3, ties="random").fit
-    refuses("InputError", fit, [0.5] * 11, [0, 1] * 5 + [1], keys=[9] * 11)
+    refuses("InputError", fit, [0.5] * 11, [0, 1] * 5 + [1], tie_keys=[9] * 11)
 
 
 def test_tie_keys_and_frequencies_exclude_each_other() -> None:
     weights, keys = np.ones(60, int), np.arange(60)
-    refuses("InputError keys", fb.UniformMassBinning(5, ties="random").fit, *columns(60), sample_weight=weights, keys=keys)
+    refuses(
+        "InputError tie_keys", fb.UniformMassBinning(5, ties="random").fit, *columns(60), sample_weight=weights, tie_keys=keys
+    )
 
 
 def test_keys_where_nothing_is_ordered_by_them() -> None:
     for scheme in ("umd", "ze", "ums", "umb"):
-        refuses("InputError", fb.UniformMassBinning(5, scheme=scheme).fit, *columns(60), keys=np.arange(60))
+        refuses("InputError", fb.UniformMassBinning(5, scheme=scheme).fit, *columns(60), tie_keys=np.arange(60))
     for scheme in ("double-dipped", "split"):
         cal = fb.ScalingBinning(5, scaler="none", scheme=scheme)
-        refuses("InputError", cal.fit, *columns(60), keys=np.arange(60))
+        refuses("InputError", cal.fit, *columns(60), tie_keys=np.arange(60))
 
 
 # ------------------------------------------------------------------------------------------------- configuration

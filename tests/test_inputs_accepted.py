@@ -99,9 +99,9 @@ def test_containers_of_weights_and_keys(container: Callable[[np.ndarray], Any]) 
             expected = fitted(scores, labels, ties, sample_weight=weights)
             assert fitted(scores, labels, ties, sample_weight=container(weights)) == expected
     keys = np.arange(N, dtype=np.uint64) * np.uint64(12345 << 32)
-    expected = fitted(scores, labels, keys=keys)
-    assert fitted(scores, labels, keys=container(keys)) == expected
-    assert expected.predict(scores, keys=container(keys)).tolist() == expected.predict(scores, keys=keys).tolist()
+    expected = fitted(scores, labels, tie_keys=keys)
+    assert fitted(scores, labels, tie_keys=container(keys)) == expected
+    assert expected.predict(scores, tie_keys=container(keys)).tolist() == expected.predict(scores, tie_keys=keys).tolist()
 
 
 @pytest.mark.parametrize("container", [CONTAINERS["strided"], np.asarray], ids=["strided", "array"])
@@ -109,10 +109,10 @@ def test_long_long_where_a_long_has_64_bits_too(container: Callable[[np.ndarray]
     """The two are types of their own in NumPy; sums of uint64 and int were of the second one before NumPy 2."""
     scores, labels = rows()
     keys = np.arange(N, dtype=np.uint64) * np.uint64(12345 << 32)
-    expected = fitted(scores, labels, keys=keys)
+    expected = fitted(scores, labels, tie_keys=keys)
     longs = container(keys.astype(np.ulonglong))
-    assert fitted(scores, container(labels.astype(np.longlong)), keys=longs) == expected
-    assert expected.predict(scores, keys=longs).tolist() == expected.predict(scores, keys=keys).tolist()
+    assert fitted(scores, container(labels.astype(np.longlong)), tie_keys=longs) == expected
+    assert expected.predict(scores, tie_keys=longs).tolist() == expected.predict(scores, tie_keys=keys).tolist()
     weights = container((np.arange(N) % 4).astype(np.longlong))
     assert fitted(scores, labels, sample_weight=weights) == fitted(scores, labels, sample_weight=np.arange(N) % 4)
 
@@ -155,9 +155,9 @@ def test_keys_as_floats_are_shares_of_the_key_range() -> None:
     model = fitted(scores, labels)
     shares = np.arange(N) / N
     keys = np.array([int(share * 2**64) for share in shares.tolist()], np.uint64)
-    assert model.predict(scores, keys=shares).tolist() == model.predict(scores, keys=keys).tolist()
-    half = model.predict([model.edges[0]], keys=[0.5])
-    assert half.tolist() == [model.predict_one(model.edges[0], key=2**63)]
+    assert model.predict(scores, tie_keys=shares).tolist() == model.predict(scores, tie_keys=keys).tolist()
+    half = model.predict([model.edges[0]], tie_keys=[0.5])
+    assert half.tolist() == [model.predict_one(model.edges[0], tie_key=2**63)]
 
 
 # ------------------------------------------------------------------------------------------------- nothing is written
@@ -179,13 +179,13 @@ def test_nothing_writes_its_input(scheme: str, weighting: str, n: int) -> None:
     model = cal.fit(**data).model_
     keys = np.arange(n, dtype=np.uint64)
     for _ in range(2):
-        predicted = model.predict(data["scores"], keys=keys)
-        model.assign(data["scores"], keys=keys)
-        model.predict(data["scores"].astype(np.float32), keys=keys)
+        predicted = model.predict(data["scores"], tie_keys=keys)
+        model.assign(data["scores"], tie_keys=keys)
+        model.predict(data["scores"].astype(np.float32), tie_keys=keys)
     assert all(np.array_equal(data[name], before[name]) for name in data)
     assert keys.tolist() == list(range(n))
     assert cal.fit(**{name: frozen(column) for name, column in data.items()}).model_ == model
-    assert np.array_equal(model.predict(frozen(data["scores"]), keys=frozen(keys)), predicted)
+    assert np.array_equal(model.predict(frozen(data["scores"]), tie_keys=frozen(keys)), predicted)
 
 
 def test_a_fit_keeps_nothing_of_its_input() -> None:
@@ -289,8 +289,8 @@ def test_keys_decide_ties_alone() -> None:
     off_edge = np.linspace(0.001, 0.999, 50)
     lowest, highest = np.zeros(50, np.uint64), np.full(50, 2**64 - 2, np.uint64)
     assert not np.isin(off_edge, model.edges).any()
-    assert np.array_equal(model.predict(off_edge, keys=lowest), model.predict(off_edge, keys=highest))
-    assert model.assign_one(model.edges[2], key=0) < model.assign_one(model.edges[2], key=2**64 - 2)
+    assert np.array_equal(model.predict(off_edge, tie_keys=lowest), model.predict(off_edge, tie_keys=highest))
+    assert model.assign_one(model.edges[2], tie_key=0) < model.assign_one(model.edges[2], tie_key=2**64 - 2)
 
 
 def test_no_scores_give_no_answers() -> None:

@@ -69,12 +69,12 @@ def test_steps_to_the_bit(name: str) -> None:
     model = model_of(name)
     scores, keys = hard_rows(model, 700)
     written = model.to_bytes()
-    expected = model.predict(scores, keys=keys).tobytes(), model.assign(scores, keys=keys).tobytes(), written
+    expected = model.predict(scores, tie_keys=keys).tobytes(), model.assign(scores, tie_keys=keys).tobytes(), written
     for environment in MODES:
         with mode(environment):
             made_here = BinnedModel.from_bytes(written)
             answers = [
-                (m.predict(scores, keys=keys).tobytes(), m.assign(scores, keys=keys).tobytes(), m.to_bytes())
+                (m.predict(scores, tie_keys=keys).tobytes(), m.assign(scores, tie_keys=keys).tobytes(), m.to_bytes())
                 for m in (model, made_here)
             ]
         assert answers == [expected, expected], environment

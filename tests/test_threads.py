@@ -42,16 +42,16 @@ def test_one_model_scored_by_many_threads() -> None:
     model = fb.UniformMassBinning(n_bins=20, ties="random").fit(scores, labels).model_
     assert model.needs_key
     keys = np.arange(len(scores), dtype=np.uint64) << np.uint64(40)
-    expected = model.predict(scores, keys=keys)
-    bins = model.assign(scores, keys=keys)
+    expected = model.predict(scores, tie_keys=keys)
+    bins = model.assign(scores, tie_keys=keys)
     sample = Random(1).sample(range(len(scores)), 500)
 
     def work(number: int) -> None:
         out = np.empty(len(scores))
         for _ in range(20):
-            assert np.array_equal(model.predict(scores, keys=keys, out=out), expected)
-            assert np.array_equal(model.assign(scores, keys=keys), bins)
-        assert [model.predict_one(scores[i], key=int(keys[i])) for i in sample] == [expected[i] for i in sample]
+            assert np.array_equal(model.predict(scores, tie_keys=keys, out=out), expected)
+            assert np.array_equal(model.assign(scores, tie_keys=keys), bins)
+        assert [model.predict_one(scores[i], tie_key=int(keys[i])) for i in sample] == [expected[i] for i in sample]
         assert fb.BinnedModel.from_bytes(model.to_bytes()) == model
 
     in_threads(work)

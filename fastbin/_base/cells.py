@@ -117,7 +117,7 @@ def _from_objects(items: list[Any], name: str) -> Cells:
     texts = list(map(str, numbers))
     for number, text in enumerate(texts):
         if not 0 < _size(text) <= MOST_BYTES:
-            check_key(text, name, int(np.argmax(codes == number)))
+            check_cell(text, name, int(np.argmax(codes == number)))
     return TextCells(texts, codes)
 
 
@@ -146,7 +146,7 @@ def _size(text: str) -> int:
         return 0
 
 
-def check_key(key: Any, name: str = "cell", at: int | None = None) -> Key:
+def check_cell(key: Any, name: str = "cell", at: int | None = None) -> Key:
     """One key, as a Python integer or text; messages call it by name and position."""
     if not _is_key(key):
         raise InputTypeError("is missing" if is_missing(key) else None, A_KEY_IS, argument=name, at=at, value=key)
@@ -164,7 +164,7 @@ def check_key(key: Any, name: str = "cell", at: int | None = None) -> Key:
 
 def in_order(keys: Iterable[Any], name: str) -> list[Key]:
     """Different keys of one type, checked and ascending: integers by size, texts by their bytes (which is by code points)."""
-    checked = [check_key(key, name, i) for i, key in enumerate(keys)]
+    checked = [check_cell(key, name, i) for i, key in enumerate(keys)]
     for i, key in enumerate(checked):
         if isinstance(key, str) != isinstance(checked[0], str):
             problem = f"is {key!r}, and {name}[0] is {checked[0]!r}"

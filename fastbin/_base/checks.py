@@ -478,7 +478,7 @@ def look_like_ids(keys: UInt64s) -> bool:
     return keys.size >= LEAST_KEYS_TO_JUDGE and 0 < int(keys.max()) < 2**32
 
 
-def as_key_array(keys: Any, n: int, name: str = "keys", *, to_order: bool = False) -> UInt64s:
+def as_key_array(keys: Any, n: int, name: str = "tie_keys", *, to_order: bool = False) -> UInt64s:
     """Keys as contiguous uint64: integers in [0, 2**64 - 2], or floats in [0, 1), which scale exactly. O(n).
 
     Keys that only order samples, as at a fit, may be any integers; others have to be uniform, and ids are refused.
@@ -634,7 +634,7 @@ def check_seed(seed: Any, name: str = "seed") -> int:
     return check_count(seed, name, minimum=0, maximum=2**64 - 1)
 
 
-def check_key(key: Any, name: str = "key") -> int:
+def check_key(key: Any, name: str = "tie_key") -> int:
     """One tie key, an integer in [0, 2**64 - 2]."""
     if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)) or not 0 <= key <= GREATEST_KEY:
         raise InputError(None, "it must be an integer in [0, 2**64 - 2]", argument=name, value=key)

@@ -3,7 +3,8 @@
 cdef void *data_of(array, int typenum, int n_dimensions=1) except? NULL:
     """Where the elements are; refuses all but an aligned array of this type, native order and no gaps.
 
-    Types are compared by what they hold: unsigned long and unsigned long long are two types of NumPy, and one where both have 64 bits.
+    Types are compared by what they hold: unsigned long and unsigned long long are two types of NumPy, and one where both have
+    64 bits.
     """
     cdef cnp.ndarray given
     cdef bint same_type

@@ -42,14 +42,14 @@ cdef class NativeModel(ModelOwner):
 
     # ------------------------------------------------------------------ one score
 
-    def predict_one(self, score, key=None):
+    def predict_one(self, score, tie_key=None):
         """The calibrated probability of one score: one float in, one float out.
 
         Parameters
         ----------
         score : float
             Must be inside the model's score range; NaN is refused.
-        key : int, optional
+        tie_key : int, optional
             The tie key of the entity, in [0, 2**64 - 2]. Used only when the score equals an edge that splits ties at
             random (or the model randomises values); drawn afresh when not given.
 
@@ -64,15 +64,15 @@ cdef class NativeModel(ModelOwner):
         """
         cdef double value = 0.0
         cdef double number = PyFloat_AS_DOUBLE(score) if PyFloat_Check(score) else number_of(score)
-        cdef uint64_t tie_key = 0
+        cdef uint64_t key = 0
         cdef fastbin_status status
         if self.model == NULL:
             self._refuse_empty()
-        if key is not None:
-            tie_key = key_of(key)
+        if tie_key is not None:
+            key = key_of(tie_key)
         elif self.needs_keys:
-            tie_key = self._draw()
-        status = fastbin_predict_one(self.model, number, tie_key, &value)
+            key = self._draw()
+        status = fastbin_predict_one(self.model, number, key, &value)
         if status != FASTBIN_OK:
             succeed_with(status, &self.spec, number, -1)
         return value
@@ -92,13 +92,13 @@ cdef class NativeModel(ModelOwner):
             succeed_with(status, &self.spec, number, -1)
         return number_of_bin
 
-    def assign_one(self, score, key=None):
+    def assign_one(self, score, tie_key=None):
         """The bin of one score, from 0; arguments and errors as in `predict_one`."""
-        return self._one(BINS, score, key)
+        return self._one(BINS, score, tie_key)
 
-    def step_one(self, score, key=None):
+    def step_one(self, score, tie_key=None):
         """The step of one score, from 0, which is its bin where bins have one step; otherwise as `assign_one`."""
-        return self._one(STEPS, score, key)
+        return self._one(STEPS, score, tie_key)
 
     # ------------------------------------------------------------------ many scores
 
@@ -151,7 +151,7 @@ cdef class NativeModel(ModelOwner):
             succeed_with(status, &self.spec, scores, bad_row, rows.first_row)
         return 0
 
-    def predict(self, scores, *, keys=None, seed=None, out=None, nan="error"):
+    def predict(self, scores, *, tie_keys=None, seed=None, out=None, nan="error"):
         """Calibrated probabilities.
 
         Parameters
@@ -159,7 +159,7 @@ cdef class NativeModel(ModelOwner):
         scores : array-like of shape (n,)
             float32 or float64 arrays of any stride are read where they are, columns of data frames and of Arrow in the pieces
             that they are stored in; float32 scores are compared exactly, as doubles. Must be inside the model's score range.
-        keys : array-like of shape (n,), optional
+        tie_keys : array-like of shape (n,), optional
             Tie keys: unsigned integers below 2**64 - 1, or floats in [0, 1). They decide only for scores that equal an
             edge. A key must be uniform and independent of its row: a salted hash of the entity's id, never of the score.
         seed : int, optional
@@ -192,25 +192,25 @@ cdef class NativeModel(ModelOwner):
         >>> cal.model_.predict([0.15, 0.8])
         array([0., 1.])
         """
-        return self._score(VALUES, scores, keys, seed, nan, out, NULL, 0)
+        return self._score(VALUES, scores, tie_keys, seed, nan, out, NULL, 0)
 
-    def assign(self, scores, *, keys=None, seed=None, out=None, nan="error"):
+    def assign(self, scores, *, tie_keys=None, seed=None, out=None, nan="error"):
         """Bin numbers, int32 from 0 to n_bins - 1 (-1 where NaN propagates); arguments and errors as in `predict`."""
-        return self._score(BINS, scores, keys, seed, nan, out, NULL, 0)
+        return self._score(BINS, scores, tie_keys, seed, nan, out, NULL, 0)
 
-    def step(self, scores, *, keys=None, seed=None, out=None, nan="error"):
+    def step(self, scores, *, tie_keys=None, seed=None, out=None, nan="error"):
         """Step numbers, int32 from 0 to n_steps - 1 (-1 where NaN propagates); arguments and errors as in `predict`.
 
         Where each bin is one step these are its bins; `assign` gives the bins of any model.
         """
-        return self._score(STEPS, scores, keys, seed, nan, out, NULL, 0)
+        return self._score(STEPS, scores, tie_keys, seed, nan, out, NULL, 0)
 
-    def lookup(self, scores, table, *, keys=None, seed=None, nan="error"):
+    def lookup(self, scores, table, *, tie_keys=None, seed=None, nan="error"):
         """One row of a float64 (n_bins, width) table per score, in one pass; other arguments and errors as in `predict`."""
         cdef const double *entries = given_doubles(table, 2)
         if entries == NULL or table.shape[0] != self.spec.n_bins:
             raise InputError(f"table must have one row per bin ({self.spec.n_bins}), got shape {tuple(table.shape)}")
-        return self._score(TABLE_ROWS, scores, keys, seed, nan, None, entries, table.shape[1])
+        return self._score(TABLE_ROWS, scores, tie_keys, seed, nan, None, entries, table.shape[1])
 
     # ------------------------------------------------------------------ texts
 

@@ -170,7 +170,7 @@ cdef class NativeModelSet(SetOwner):
 
     # ------------------------------------------------------------------ one score
 
-    def predict_one(self, score, cell, key=None):
+    def predict_one(self, score, cell, tie_key=None):
         """The calibrated probability of one score, by the model of its cell.
 
         Parameters
@@ -178,7 +178,7 @@ cdef class NativeModelSet(SetOwner):
         score : float
             Must be inside the score range of that model; NaN is refused.
         cell : int or str
-        key : int, optional
+        tie_key : int, optional
             The tie key of the entity, in [0, 2**64 - 2]; see `BinnedModel.predict_one`.
 
         Returns
@@ -192,16 +192,16 @@ cdef class NativeModelSet(SetOwner):
         """
         cdef double value = 0.0
         cdef double number = PyFloat_AS_DOUBLE(score) if PyFloat_Check(score) else number_of(score)
-        cdef uint64_t tie_key = 0
+        cdef uint64_t key = 0
         cdef int32_t model = self._look_up(cell)
         cdef fastbin_status status
-        if key is not None:
-            tie_key = key_of(key)
+        if tie_key is not None:
+            key = key_of(tie_key)
         elif self.needs_keys:
-            tie_key = fresh_key(self.draw_seed, &self.n_draws)
+            key = fresh_key(self.draw_seed, &self.n_draws)
         if model == -1:
             self._refuse_cell(cell)
-        status = fastbin_set_predict_one(self.set, model, number, tie_key, &value)
+        status = fastbin_set_predict_one(self.set, model, number, key, &value)
         if status != FASTBIN_OK:
             self._refuse_score(status, model, number, -1)
         return value

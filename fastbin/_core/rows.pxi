@@ -84,7 +84,7 @@ cdef object check_out(out, int typenum, cnp.npy_intp length):
 
 cdef object pieces_of(scores, keys, nan):
     """How many rows there are, the scores in pieces that C can read, each with its first row, and the keys of all rows."""
-    check_same_index(scores=scores, keys=keys)
+    check_same_index(scores=scores, tie_keys=keys)
     n_rows, pieces = as_score_pieces(scores, keep_nulls=nan == "propagate")
     return n_rows, pieces, None if keys is None else as_key_array(keys, n_rows)
 
@@ -111,7 +111,7 @@ cdef bint describe_call(fastbin_rows *rows, scores, keys, seed, nan) except -1:
         rows.nan_policy = FASTBIN_NAN_PROPAGATE
     if keys is not None:
         if seed is not None:
-            raise InputError("keys and seed are both given, and each says how ties are broken; give one of them")
+            raise InputError("tie_keys and seed are both given, and each says how ties are broken; give one of them")
         rows.keys = <const uint64_t *>cnp.PyArray_DATA(keys)
     elif seed is not None:
         rows.seed = check_seed(seed)

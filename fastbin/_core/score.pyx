@@ -24,7 +24,7 @@ from threading import Lock
 
 import numpy as np
 
-from fastbin._base.cells import TextCells, as_cells, check_key as check_cell
+from fastbin._base.cells import TextCells, as_cells, check_cell
 from fastbin._base.errors import FastbinError, FormatError, InputError
 from fastbin._base.frames import check_same_index, like
 from fastbin._base.checks import check_key, check_seed

@@ -146,7 +146,7 @@ cdef class NativeStream:
 
     # ------------------------------------------------------------------ counting
 
-    def update_one(self, double score, label, key=None):
+    def update_one(self, double score, label, tie_key=None):
         """Count one sample.
 
         Parameters
@@ -155,7 +155,7 @@ cdef class NativeStream:
             Inside the score range of the partition.
         label : 0 or 1
             Or False or True.
-        key : int, optional
+        tie_key : int, optional
             The tie key of the entity, in [0, 2**64 - 2]; without it, the sample gets the key of its row, as in `update`.
 
         Returns
@@ -169,7 +169,7 @@ cdef class NativeStream:
             If the score is NaN or outside the range, or the label neither 0 nor 1. Nothing is counted then.
         """
         cdef int32_t bin_number
-        cdef uint64_t tie_key = 0
+        cdef uint64_t key = 0
         cdef fastbin_status status = FASTBIN_OK
         cdef int y = 0
         self._require()
@@ -177,12 +177,12 @@ cdef class NativeStream:
             y = 1
         elif label != 0:
             raise InputError(f"label is {label!r}; labels are 0 and 1, or False and True")
-        if key is not None:
-            tie_key = check_key(key)
+        if tie_key is not None:
+            key = check_key(tie_key)
         with self.lock:
-            if key is None:
-                tie_key = fastbin_row_key(self.spec.seed, fastbin_stream_n_samples(self.stream))
-            status = fastbin_stream_update_one(self.stream, score, tie_key, y, &bin_number)
+            if tie_key is None:
+                key = fastbin_row_key(self.spec.seed, fastbin_stream_n_samples(self.stream))
+            status = fastbin_stream_update_one(self.stream, score, key, y, &bin_number)
         if status != FASTBIN_OK:
             succeed_with(status, &self.spec, score, -1)
         return bin_number

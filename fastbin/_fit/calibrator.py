@@ -298,11 +298,11 @@ class Calibrator(Estimator[BinnedModel]):
 
         @overload
         def predict(
-            self, scores: SeriesT, *, keys: Any = None, seed: int | None = None, out: None = None, nan: str = "error"
+            self, scores: SeriesT, *, tie_keys: Any = None, seed: int | None = None, out: None = None, nan: str = "error"
         ) -> SeriesT: ...
         @overload
         def predict(
-            self, scores: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+            self, scores: Any, *, tie_keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
         ) -> Float64s: ...
         def predict(self, scores: Any, **options: Any) -> Any: ...
 

@@ -322,13 +322,13 @@ def bins_of_rows(rows: Rows, partition: Partition, groups: Boundaries, scheme: s
 
     Those are counted by no bin (-1), or by the bin below their edge. Time O(n) plus sorting the boundary groups.
     """
-    bins = partition.assign(rows.scores, keys=np.zeros(len(rows), np.uint64))
+    bins = partition.assign(rows.scores, tie_keys=np.zeros(len(rows), np.uint64))
     at = np.flatnonzero(np.isin(rows.scores, groups.score))
     inside = rows.take(at)
     scores = np.asarray(inside.scores, np.float64)
     position, _, keys = sort_samples(scores, check_labels(inside.labels), inside.weights, inside.keys, groups.digest(seed))
     scores, at = scores[position], at[position]
-    bins[at] = partition.assign(scores, keys=keys)
+    bins[at] = partition.assign(scores, tie_keys=keys)
 
     if scheme == "umb":
         return bins
@@ -360,8 +360,8 @@ def weigh_rows(parts: Iterable[Rows], partition: Partition, groups: Boundaries, 
         for start, block in rows.blocks(WEIGH_BLOCK):
             part = rows.take(slice(start, start + len(block.scores)))
             no_keys = np.zeros(len(part), np.uint64)
-            bins = partition.assign(block.scores, keys=no_keys)
-            at_boundary = boundaries.assign(block.scores, keys=no_keys) % 2 == 1
+            bins = partition.assign(block.scores, tie_keys=no_keys)
+            at_boundary = boundaries.assign(block.scores, tie_keys=no_keys) % 2 == 1
             bins[at_boundary] = -1
             sums.add_rows(bins, block.labels, part.weights, rows.first_row + start)  # type: ignore[arg-type]
             collected.append(part.take(at_boundary))

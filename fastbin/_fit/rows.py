@@ -172,7 +172,7 @@ def check_rows(
     Checks types, lengths, weights and keys; the values of scores and labels are left to the passes over them.
     """
     event = event_of(positive)
-    check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
+    check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, tie_keys=keys)
     score_array = as_scores(scores, first_row=first_row)
     label_array = as_labels(compare_labels(labels, positive), first_row=first_row)
     weights = check_sample_weight(sample_weight, first_row=first_row)
@@ -183,7 +183,7 @@ def check_rows(
         return Rows(score_array, label_array, None, score_range, weights, key_array, first_row, event)
     if keys is not None:
         problem = "gives one key per row, but ", Wording("sample_weight", "--weights"), " repeats rows"
-        raise InputError(problem, "repeat the rows, each with its key", argument="keys")
+        raise InputError(problem, "repeat the rows, each with its key", argument="tie_keys")
     return Rows(score_array, label_array, weights, score_range, first_row=first_row, event=event)
 
 

@@ -307,10 +307,10 @@ def tally_source(source: Source, bins_of: Callable[[int], Partition]) -> tuple[P
     return partition, tally
 
 
-def assign(bins: Partition | BinnedModel, rows: Rows, block: Chunk, keys: Any = None) -> Int64s:
+def assign(bins: Partition | BinnedModel, rows: Rows, block: Chunk, tie_keys: Any = None) -> Int64s:
     """The bins of a block of rows; a bad score is refused by its position among all rows."""
     try:
-        return np.asarray(bins.assign(block.scores, keys=keys)).astype(np.int64, copy=False)
+        return np.asarray(bins.assign(block.scores, tie_keys=tie_keys)).astype(np.int64, copy=False)
     except InputError:
         rows.refuse(bad_scores=True)
         raise

@@ -116,7 +116,7 @@ def _set_facts(models: Models) -> dict[str, str]:
         "Methods": "; ".join(f"{title} ({count:,})" if len(methods) > 1 else title for title, count in methods.items()),
         "Values are the probability of": event_words(models.event) if models.event else "",
         "Calibration samples": f"{models.n_samples:,}",
-        "The pool": f"{len(models.pooled_keys):,} of the cells share one model, the pool" if models.pool is not None else "",
+        "The pool": f"{len(models.pooled_cells):,} of the cells share one model, the pool" if models.pool is not None else "",
         "Unknown cells": "are refused" if models.unknown == "refuse" else "get the value of the pool, without a promise",
     }
 
@@ -340,7 +340,7 @@ def in_html(fitted: Fitted, alpha: float = 0.1) -> str:
 def as_dict(fitted: Fitted, alpha: float | None) -> dict[str, Any]:
     """The model or the set in plain values, the bins of all models as records."""
     head = {name: getattr(fitted, name) for name in (SET_FIELDS if fitted.is_set else FIELDS)}
-    names = ("keys", "pooled_keys") if fitted.is_set else ("score_range",)
+    names = ("cells", "pooled_cells") if fitted.is_set else ("score_range",)
     for name in names:
         head[name] = None if getattr(fitted, name) is None else list(getattr(fitted, name))
     return {**head, "alpha": alpha, "bins": as_records(columns_of(fitted, alpha))}

@@ -52,11 +52,11 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     cells: Any = None,
     certificate: Certificate | SetCertificate | None = None,
     epsilon: float | None = None,
-    alpha: float = 0.05,
+    test_level: float = 0.05,
     power: float = 0.9,
     sample_weight: Any = None,
     positive: Any = None,
-    keys: Any = None,
+    tie_keys: Any = None,
     seed: int | None = 0,
 ) -> CertificateCheck | SetCheck:
     """Compare a promise about every bin with a test set that was not used in the fit.
@@ -79,7 +79,7 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
         A conditional one. By default ``model.certificate(alpha=0.1)``. For a set its joint one, a `SetCertificate`.
     epsilon : float in [0, 1], optional
         A promise to check instead, for any model: every value is within epsilon of the truth. 0 tests perfect calibration.
-    alpha : float
+    test_level : float
         The chance of any wrong "contradicted" or "confirmed", of the whole or of a bin, from 1e-100 to 1/2.
     power : float
         The chance with which detectable differences would have been seen, and of a verdict that sample sizes aim at; strictly
@@ -108,8 +108,8 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     The rows must be new: a verdict on rows that the classifier or its calibration has seen says nothing.
 
     Given the bins, the label sums of the test samples are binomial and independent. Each bin that holds test samples gets a
-    Clopper-Pearson interval (1934) for its frequency, at alpha shared by Bonferroni, and that interval decides. "contradicted":
-    in some bin it misses the claim. "confirmed": in every bin it lies within the claim. With probability at least 1 - alpha all
+    Clopper-Pearson interval (1934) for its frequency, at its share of the level, and that interval decides. "contradicted":
+    in some bin it misses the claim. "confirmed": in every bin it lies within the claim. With probability 1 - test_level all
     intervals hold at once, and then no verdict on a bin is wrong. Otherwise the promise is "not contradicted", which is the
     usual case: a certificate is as precise as the calibration set is large, and to confirm it takes several test sets of that
     size (Gupta & Ramdas 2021, section 4, found 5,000 samples too few). `detectable` says which differences would have shown.
@@ -119,8 +119,8 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     range of the values there; valid for any mix of scores inside the bin, and exact binomial where all its values are the same.
     Its sample sizes use the normal law; detectable differences hold for any mix.
 
-    Of a set with M models that promise something, each is checked at alpha / M: "contradicted" if one of them is, "confirmed"
-    if all are. That holds whatever the dependence between them, that of a class-wise set included.
+    Of a set with M models that promise something, each is checked at an M-th of the level: "contradicted" if one of them
+    is, "confirmed" if all are. That holds whatever the dependence between them, that of a class-wise set included.
 
     A certificate itself fails with its own alpha, so a contradicted one need not be a mistake; the two chances add up.
 
@@ -141,12 +141,14 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     'contradicted'
     """
     parts = tested_parts(
-        model, scores, labels, cells, certificate=certificate, epsilon=epsilon, alpha=alpha, power=power,
-        sample_weight=sample_weight, positive=positive, keys=keys, seed=seed,
+        model, scores, labels, cells, certificate=certificate, epsilon=epsilon, test_level=test_level, power=power,
+        sample_weight=sample_weight, positive=positive, tie_keys=tie_keys, seed=seed,
     )  # fmt: skip
     checks = [(part.name, part.check()) for part in parts.parts]
     if parts.is_set:
-        return SetCheck.of(checks, alpha=check_alpha(alpha), power=check_power(power), n_unknown=parts.n_unknown)
+        return SetCheck.of(
+            checks, test_level=check_alpha(test_level, "test_level"), power=check_power(power), n_unknown=parts.n_unknown
+        )
     return checks[0][1]
 
 
@@ -156,7 +158,7 @@ def samples_to_check(
     *,
     certificate: Certificate | None = None,
     epsilon: float | None = None,
-    alpha: float = 0.05,
+    test_level: float = 0.05,
     power: float = 0.9,
 ) -> float:
     """The number of test samples that confirm a true promise, computed before any is drawn.
@@ -167,7 +169,7 @@ def samples_to_check(
     certificate : Certificate, optional
         A conditional one. By default ``model.certificate(alpha=0.1)``.
     {epsilon}
-    {alpha}
+    {test_level}
     {power}
 
     Returns
@@ -189,7 +191,7 @@ def samples_to_check(
     >>> samples_to_check(model)
     4276.0
     """
-    promise = Promise.of(model, certificate, epsilon, alpha, power)
+    promise = Promise.of(model, certificate, epsilon, test_level, power)
     counts = np.zeros(promise.model.n_bins, np.int64) if promise.model.counts is None else promise.model.counts
     nothing = np.zeros(len(counts))
     expected = BinSums(counts, np.zeros_like(counts), nothing, nothing)
@@ -214,12 +216,17 @@ class Promise(NamedTuple):
     claims: Float64s  # (n_bins, 2): all that is possible, for a bin that the promise leaves out
     is_claimed: Bools  # whether the promise is about the bin
     tests: tuple[BinTest, ...]
-    alpha: float
+    test_level: float
     power: float
 
     @classmethod
     def of(
-        cls, model: BinnedModel | Calibrator, certificate: Certificate | None, epsilon: float | None, alpha: float, power: float
+        cls,
+        model: BinnedModel | Calibrator,
+        certificate: Certificate | None,
+        epsilon: float | None,
+        test_level: float,
+        power: float,
     ) -> Promise:
         """The promise of a certificate, by default the model's own, or of an epsilon."""
         model = as_model(model)
@@ -244,22 +251,24 @@ class Promise(NamedTuple):
                 raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
             radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
             is_claimed[list(promise.uncovered_bins)] = False
-        return cls.within(model, np.where(is_claimed, radii, 1.0), is_claimed, check_alpha(alpha), check_power(power))
+        return cls.within(
+            model, np.where(is_claimed, radii, 1.0), is_claimed, check_alpha(test_level, "test_level"), check_power(power)
+        )
 
     @classmethod
-    def within(cls, model: BinnedModel, radii: Float64s, is_claimed: Bools, alpha: float, power: float) -> Promise:
+    def within(cls, model: BinnedModel, radii: Float64s, is_claimed: Bools, test_level: float, power: float) -> Promise:
         """The promise that what is served in the claimed bins is within these radii of the truth."""
         if model.has_steps:
             tests = tests_of_averages(model, radii)
-            return cls(model, claims_on_averages(tests), is_claimed, tests, alpha, power)
+            return cls(model, claims_on_averages(tests), is_claimed, tests, test_level, power)
         claims = around(model.values, radii)
         claims[~is_claimed] = 0.0, 1.0
         rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
-        return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), alpha, power)
+        return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), test_level, power)
 
     def sizes(self, seen: BinSums, n_tested: int) -> Sizes:
         """The sizes of other test sets, where so many bins share the level."""
-        return Sizes(self.tests, self.is_claimed, seen, bonferroni(self.alpha, n_tested), self.power)
+        return Sizes(self.tests, self.is_claimed, seen, bonferroni(self.test_level, n_tested), self.power)
 
     def verdict_on(self, seen: BinSums, reused: bool) -> CertificateCheck:
         """The verdict of a test set with these sums; samples that the fit has used confirm nothing."""
@@ -271,7 +280,7 @@ class Promise(NamedTuple):
         verdicts = judged(self.claims, intervals, self.is_claimed, reused=reused)
         return CertificateCheck(
             verdict=joint_verdict(verdicts),
-            alpha=self.alpha,
+            test_level=self.test_level,
             power=self.power,
             p_value=min(1.0, n_tested * float(p_values.min())),
             claims=self.claims,
@@ -352,17 +361,17 @@ def check_cells_given(fitted: BinnedModel | ModelSet, cells: Any) -> None:
 
 
 def tested_parts(
-    model: Any, scores: Any, labels: Any, cells: Any, *, certificate: Any, epsilon: float | None, alpha: float, power: float,
-    sample_weight: Any, positive: Any, keys: Any, seed: int | None,
+    model: Any, scores: Any, labels: Any, cells: Any, *, certificate: Any, epsilon: float | None, test_level: float,
+    power: float, sample_weight: Any, positive: Any, tie_keys: Any, seed: int | None,
 ) -> TestedParts:  # fmt: skip
     """The promise and the test rows of one model, or of every model of a set. O(n log n).
 
-    `alpha` and `power` are those of all together; each of M models that promise something is tested at alpha / M.
+    `test_level` and `power` are those of all together; each of M models that promise something is tested at an M-th.
     """
-    fitted, alpha, power = as_model_or_set(model), check_alpha(alpha), check_power(power)
+    fitted, test_level, power = as_model_or_set(model), check_alpha(test_level, "test_level"), check_power(power)
     check_cells_given(fitted, cells)
-    promises = _promises_of(fitted, certificate, epsilon, alpha, power)
-    check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, keys=keys)
+    promises = _promises_of(fitted, certificate, epsilon, test_level, power)
+    check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, tie_keys=tie_keys)
     ones, frequencies = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
     if frequencies is not None and frequencies.dtype == np.float64:
         raise GuaranteeError(
@@ -373,15 +382,15 @@ def tested_parts(
     if check_same_length(scores=column, labels=ones, cells=numbers, sample_weight=frequencies) == 0:
         raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
     if fitted.is_set:
-        keys = row_keys(check_seed(seed), len(column)) if keys is None else as_key_array(keys, len(column))
-        fitted.assign(column, cells, keys=keys)  # names the first bad score by its row
+        tie_keys = row_keys(check_seed(seed), len(column)) if tie_keys is None else as_key_array(tie_keys, len(column))
+        fitted.assign(column, cells, tie_keys=tie_keys)  # names the first bad score by its row
     rows = LabelledRows(column, None, ones, frequencies)
     unknown, *places = _places(numbers, len(promises), len(column))
     parts = []
     for (name, own), promise, at in zip(fitted.numbered, promises, places, strict=True):
         taken = rows if numbers is None else rows.take(at)
-        tie_keys = keys if numbers is None or keys is None else keys[at]
-        steps = own.step(taken.scores, keys=tie_keys, seed=seed if keys is None else None)
+        own_keys = tie_keys if numbers is None or tie_keys is None else tie_keys[at]
+        steps = own.step(taken.scores, tie_keys=own_keys, seed=seed if tie_keys is None else None)
         parts.append(Part(name, promise, taken._replace(steps=steps), at))
     share_rows = fitted.kind == "class-wise"
     return TestedParts(parts, fitted.is_set, len(column), rows.take(unknown).n_samples, share_rows)
@@ -396,13 +405,13 @@ def _places(numbers: Any, n_models: int, n_rows: int) -> list[Int64s]:
 
 
 def _promises_of(
-    fitted: BinnedModel | ModelSet, certificate: Any, epsilon: float | None, alpha: float, power: float
+    fitted: BinnedModel | ModelSet, certificate: Any, epsilon: float | None, test_level: float, power: float
 ) -> list[Promise]:
-    """The promise of each model, tested at its share of alpha and of the power."""
+    """The promise of each model, tested at its share of the level and of the power."""
     if epsilon is not None or not fitted.is_set:
         if not fitted.is_set and isinstance(certificate, SetCertificate):
             raise InputError("the certificate is that of a set of models, and model is one model; take its own certificate()")
-        share = _share(alpha, power, len(fitted.numbered))
+        share = _share(test_level, power, len(fitted.numbered))
         return [Promise.of(model, certificate, epsilon, *share) for _, model in fitted.numbered]
     promise = fitted.certificate() if certificate is None else certificate
     if not isinstance(promise, SetCertificate):
@@ -411,7 +420,7 @@ def _promises_of(
     strange = [name for name in own if name not in known]
     if strange:
         raise InputError(f"the certificate is about {name_cells(strange)}, which the set does not have")
-    share = _share(alpha, power, len(own))
+    share = _share(test_level, power, len(own))
     promises = []
     for name, model in fitted.numbered:
         if name in own:
@@ -421,6 +430,6 @@ def _promises_of(
     return promises
 
 
-def _share(alpha: float, power: float, n_models: int) -> tuple[float, float]:
-    """The alpha and the power of each of several models, so that all err with chance alpha together, and succeed with power."""
-    return alpha / max(1, n_models), power ** (1.0 / max(1, n_models))
+def _share(test_level: float, power: float, n_models: int) -> tuple[float, float]:
+    """The level and the power of each of several models, so that all err and succeed together with these."""
+    return test_level / max(1, n_models), power ** (1.0 / max(1, n_models))

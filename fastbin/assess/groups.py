@@ -324,7 +324,7 @@ class GroupAudit(Judged):
     ----------
     verdict : {"contradicted", "confirmed", "not contradicted", "no claim"}
         "contradicted" if it is in one group, "confirmed" if it is in all that it makes a claim about.
-    alpha : float
+    test_level : float
         The chance of any wrong "contradicted" or "confirmed", and that any of the groups' own distances,
         `AuditedGroup.epsilon`, is too small.
     p_value : float
@@ -337,7 +337,7 @@ class GroupAudit(Judged):
     """
 
     verdict: str
-    alpha: float
+    test_level: float
     p_value: float
     n_samples: int
     n_unknown: int
@@ -353,7 +353,7 @@ class GroupAudit(Judged):
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain dicts, lists, strings and numbers, ready for JSON."""
-        head = {name: getattr(self, name) for name in ("verdict", "alpha", "p_value", "n_samples", "n_unknown")}
+        head = {name: getattr(self, name) for name in ("verdict", "test_level", "p_value", "n_samples", "n_unknown")}
         return {**head, "requires": NEW_ROWS, "groups": [group.to_dict() for group in self.groups]}
 
     def _statement(self) -> str:
@@ -362,21 +362,21 @@ class GroupAudit(Judged):
         worst = max(self.groups, key=lambda group: group.epsilon)
         certified = (
             f"The {self.n_samples:,} test samples themselves certify a distance of {worst.epsilon:.4f} in every group (the "
-            f"largest is that of {printable(worst.name)}), with probability at least {100.0 * (1.0 - self.alpha):g} %."
+            f"largest is that of {printable(worst.name)}), with probability at least {100.0 * (1.0 - self.test_level):g} %."
         )
         if found:
             where = "; ".join(f"{printable(group.name)} ({group._where(CONTRADICTED)})" for group in found[:MOST_NAMED])
             more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
             of_all = f"{len(found)} of {len(self.groups)} groups"
-            return f"Contradicted in {of_all}: {where}{more} (p = {p_value}, level {self.alpha:g}). {certified}"
+            return f"Contradicted in {of_all}: {where}{more} (p = {p_value}, level {self.test_level:g}). {certified}"
         if self.verdict == CONFIRMED:
-            return f"Confirmed in all {len(self.groups)} groups (level {self.alpha:g}). {certified}"
+            return f"Confirmed in all {len(self.groups)} groups (level {self.test_level:g}). {certified}"
         if self.verdict == NO_CLAIM:
             return f"No claim: the promise leaves out every bin that holds test samples. {certified}"
         n_confirmed = sum(group.verdict == CONFIRMED for group in self.groups)
         return (
-            f"Not contradicted in any of {len(self.groups)} groups (p = {p_value}, level {self.alpha:g}), and confirmed in "
-            f"{n_confirmed} of them. {certified}"
+            f"Not contradicted in any of {len(self.groups)} groups (p = {p_value}, level {self.test_level:g}), and confirmed "
+            f"in {n_confirmed} of them. {certified}"
         )
 
 
@@ -390,10 +390,10 @@ def audit_groups(
     cells: Any = None,
     certificate: Certificate | SetCertificate | None = None,
     epsilon: float | None = None,
-    alpha: float = 0.05,
+    test_level: float = 0.05,
     sample_weight: Any = None,
     positive: Any = None,
-    keys: Any = None,
+    tie_keys: Any = None,
     seed: int | None = 0,
 ) -> GroupAudit:
     """Does what a model promises on the whole hold in every group, and which distance do test samples certify there?
@@ -411,7 +411,7 @@ def audit_groups(
     {cells}
     {certificate}
     {epsilon}
-    alpha : float
+    test_level : float
         The chance of any wrong "contradicted", and of any interval that misses, from 1e-100 to 1/2.
     {sample_weight}
     {positive}
@@ -428,7 +428,7 @@ def audit_groups(
     -----
     Given the scores and the groups of the test samples, the label sums of all (group, bin) cells of disjoint groups are
     independent and binomial. Each cell that holds samples is tested at Sidak's level over all of them, and gets a
-    Clopper-Pearson interval at that level; several groupings, which may overlap, share alpha by Bonferroni, and so do the
+    Clopper-Pearson interval at that level; several groupings, which may overlap, share test_level by Bonferroni, and so do the
     classes of a class-wise set. A cell is "contradicted" where its interval misses the claim and "confirmed" where it lies
     within it; a group is confirmed if all its cells are. In a model of two resolutions what is tested is the mean of
     label - served value, by Hoeffding's inequality, as in `check_certificate`.
@@ -446,10 +446,10 @@ def audit_groups(
     >>> audit.verdict, [(part.name, part.verdict, round(part.epsilon, 2)) for part in audit.groups]
     ('contradicted', [('east', 'contradicted', 0.28), ('west', 'contradicted', 0.25)])
     """
-    alpha = check_alpha(alpha)
+    test_level = check_alpha(test_level, "test_level")
     parts = tested_parts(
-        model, scores, labels, cells, certificate=certificate, epsilon=epsilon, alpha=alpha, power=0.5,
-        sample_weight=sample_weight, positive=positive, keys=keys, seed=seed,
+        model, scores, labels, cells, certificate=certificate, epsilon=epsilon, test_level=test_level, power=0.5,
+        sample_weight=sample_weight, positive=positive, tie_keys=tie_keys, seed=seed,
     )  # fmt: skip
     part_of, at = np.full(parts.n_rows, -1), np.zeros(parts.n_rows, np.int64)  # of each row, and its place in the part
     for number, part in enumerate(parts.parts):
@@ -465,10 +465,10 @@ def audit_groups(
         for group in grouping:
             in_a_group[group.rows] = True
             found.append((group.name, list(_entries(parts, part_of[group.rows], at[group.rows], number))))
-    audited = _judge([group for group in found if group[1]], alpha, is_set=parts.is_set)
+    audited = _judge([group for group in found if group[1]], test_level, is_set=parts.is_set)
     return GroupAudit(
         verdict=joint_verdict([group.verdict for group in audited], NO_CLAIM),
-        alpha=alpha,
+        test_level=test_level,
         p_value=min(group.p_value for group in audited),
         n_samples=sum(part.rows.take(in_a_group[part.numbers]).n_samples for part in parts.parts),
         n_unknown=parts.n_unknown,
@@ -497,7 +497,7 @@ def _entries(parts: TestedParts, part_of: Int64s, at: Int64s, grouping: int) -> 
             yield _Entries(part, seen, bins, (grouping, number if parts.share_rows else 0))
 
 
-def _judge(found: Sequence[tuple[str, list[_Entries]]], alpha: float, *, is_set: bool) -> list[AuditedGroup]:
+def _judge(found: Sequence[tuple[str, list[_Entries]]], test_level: float, *, is_set: bool) -> list[AuditedGroup]:
     """Every group at its level: Sidak over the cells of a family, Bonferroni over families."""
     if not found:
         raise InputError("groups holds no row of a cell that the set knows; there is nothing to audit")
@@ -507,7 +507,7 @@ def _judge(found: Sequence[tuple[str, list[_Entries]]], alpha: float, *, is_set:
             sizes[own.family] += len(own.bins)
     audited = []
     for name, entries in found:
-        columns = [_columns(own, sizes, alpha) for own in entries]
+        columns = [_columns(own, sizes, test_level) for own in entries]
         joined = {column: np.concatenate([each[column] for each in columns]) for column in columns[0]}
         adjusted, verdicts = joined.pop("adjusted"), tuple(joined.pop("verdicts").tolist())
         cells = tuple(own.part.name for own in entries for _ in own.bins)
@@ -526,7 +526,7 @@ def _judge(found: Sequence[tuple[str, list[_Entries]]], alpha: float, *, is_set:
     return audited
 
 
-def _columns(own: _Entries, sizes: Mapping[tuple[int, int], int], alpha: float) -> dict[str, Any]:
+def _columns(own: _Entries, sizes: Mapping[tuple[int, int], int], test_level: float) -> dict[str, Any]:
     """The columns of an `AuditedGroup` for the bins of one model, and the p-values adjusted for all cells."""
     promise, bins, n_cells = own.part.promise, own.bins, sizes[own.family]
     has_steps, claimed = promise.model.has_steps, promise.is_claimed[bins]
@@ -535,7 +535,7 @@ def _columns(own: _Entries, sizes: Mapping[tuple[int, int], int], alpha: float) 
     inside = np.array([promise.tests[b].p_value(total, count) for b, total, count in rows])
     with np.errstate(divide="ignore"):
         adjusted = np.minimum(1.0, -len(sizes) * np.expm1(n_cells * np.log1p(-inside)))
-    intervals = own.seen.intervals(promise.tests, has_steps, sidak(bonferroni(alpha, len(sizes)), n_cells))[bins]
+    intervals = own.seen.intervals(promise.tests, has_steps, sidak(bonferroni(test_level, len(sizes)), n_cells))[bins]
     served = own.seen.mean_served[bins] if has_steps else promise.model.values[bins]
     centre = 0.0 if has_steps else served
     return {

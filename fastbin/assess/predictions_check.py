@@ -36,7 +36,7 @@ class PredictionCheck(Judged):
         Of all grades together: "too low" if predictions are in some grade and too high in none, "contradicted" if both occur.
         Without grades, of all samples.
     side : {"both", "upper", "lower"}
-    alpha : float
+    test_level : float
         The chance that calibrated predictions are contradicted in any grade.
     names : tuple of str, int or bool
         Of the grades, ascending; the last entry is "all", about all samples.
@@ -50,13 +50,13 @@ class PredictionCheck(Judged):
     adjusted : float64 (n_rows,)
         `p_values` by Holm over the grades; that of "all" is its own.
     verdicts : tuple of str
-        "too low", "too high" or "not contradicted": whether the adjusted p-value is at most alpha, and the side. That of "all"
-        is a test by itself.
+        "too low", "too high" or "not contradicted": whether the adjusted p-value is at most the level, and the side. That of
+        "all" is a test by itself.
     """
 
     verdict: str
     side: str
-    alpha: float
+    test_level: float
     names: tuple[Any, ...]
     counts: Int64s
     label_sums: Int64s
@@ -82,7 +82,7 @@ class PredictionCheck(Judged):
 
     def _about(self) -> str:
         n_grades, rows = len(self.names) - 1, f"{int(self.counts[-1]):,} new rows"
-        level = f"level {self.alpha:g}" + (f", Holm over {n_grades} grades" if n_grades else "")
+        level = f"level {self.test_level:g}" + (f", Holm over {n_grades} grades" if n_grades else "")
         tested = self.adjusted[:-1] if n_grades else self.adjusted
         evidence = f"smallest p = {shown_p(float(tested.min()))}, {level}"
         if self.verdict == NOT_CONTRADICTED:
@@ -107,13 +107,20 @@ class PredictionCheck(Judged):
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON."""
-        head = {name: getattr(self, name) for name in ("verdict", "side", "alpha")}
+        head = {name: getattr(self, name) for name in ("verdict", "side", "test_level")}
         return {**head, "sentence": self._sentence(), "requires": NEW_ROWS, "grades": as_records(self._columns())}
 
 
 @shared_docs(check_samples.__doc__)
 def check_predictions(
-    p: Any, y: Any, by: Any = None, side: str = "both", *, alpha: float = 0.05, sample_weight: Any = None, positive: Any = None
+    p: Any,
+    y: Any,
+    by: Any = None,
+    side: str = "both",
+    *,
+    test_level: float = 0.05,
+    sample_weight: Any = None,
+    positive: Any = None,
 ) -> PredictionCheck:
     """Are these predictions calibrated, in each grade and in all? Exact tests; no model is needed.
 
@@ -127,7 +134,7 @@ def check_predictions(
         The grade of each row, integers or text; a missing one is refused.
     side : {"both", "upper", "lower"}
         What is looked for: frequencies above the predictions ("upper": predictions that are too low), below them, or both.
-    alpha : float
+    test_level : float
         The chance that calibrated predictions are contradicted in any grade, from 1e-100 to 1/2.
     sample_weight : array-like of int, shape (n,), optional
         Frequencies, the same as repeating the row. Importance weights are refused: the tests are of counts.
@@ -167,7 +174,7 @@ def check_predictions(
     >>> check.verdict, round(float(check.p_values[0]), 4), round(float(check.jeffreys[0]), 5)
     ('not contradicted', 0.1097, 0.08307)
     """
-    alpha, side = check_alpha(alpha), check_choice(side, "side", ("both", "upper", "lower"))
+    test_level, side = check_alpha(test_level, "test_level"), check_choice(side, "side", ("both", "upper", "lower"))
     check_same_index(p=p, y=y, by=by, sample_weight=sample_weight)
     samples = check_samples(p, y, sample_weight, positive=positive, name="p")
     if samples.is_weighted:
@@ -192,12 +199,12 @@ def check_predictions(
     p_values, jeffreys = _of_side(tails, side), _of_side(np.stack([below, 1.0 - below], axis=1), side)
     adjusted = np.append(_holm(p_values[:-1]), p_values[-1])
     directions = np.where(ones > counts * means, TOO_LOW, TOO_HIGH)
-    verdicts = np.where(adjusted <= alpha, directions, NOT_CONTRADICTED).tolist()
+    verdicts = np.where(adjusted <= test_level, directions, NOT_CONTRADICTED).tolist()
     found = {verdict for verdict in (verdicts[:-1] or verdicts) if verdict != NOT_CONTRADICTED}
     return PredictionCheck(
         verdict=NOT_CONTRADICTED if not found else found.pop() if len(found) == 1 else "contradicted",
         side=side,
-        alpha=alpha,
+        test_level=test_level,
         names=(*names, ALL),
         counts=counts,
         label_sums=ones,

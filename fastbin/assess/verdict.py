@@ -62,7 +62,7 @@ class _Check(Judged):
     """Shared by the checks of a model and of a set."""
 
     verdict: str
-    alpha: float
+    test_level: float
     power: float
     p_value: float
 
@@ -81,21 +81,21 @@ class CertificateCheck(_Check):
     ----------
     verdict : {"contradicted", "confirmed", "not contradicted"}
         "contradicted" if one bin is, "confirmed" if all are.
-    alpha : float
+    test_level : float
         The chance that any verdict on a bin, or that on the whole, is wrong.
     power : float
         The chance with which `detectable` differences would have been seen, and of a verdict for which sample sizes are
         computed.
     p_value : float
-        Of the promise: Bonferroni over the bins' exact p-values. The verdict is "contradicted" where it is at most alpha.
+        Of the promise: Bonferroni over the bins' exact p-values. The verdict is "contradicted" where it is at most test_level.
     claims : float64 (n_bins, 2)
         Where the promise says that the true frequency of each bin lies; [0, 1] for a bin it leaves out. For a model of two
         resolutions: where the mean of label - served value lies; all that is possible for a bin it leaves out.
     intervals : float64 (n_bins, 2)
-        Of the test set, which hold all at once with probability 1 - alpha: Clopper-Pearson intervals of the frequency; of a
-        model of two resolutions, intervals of the mean of label - served value.
+        Of the test set, which hold all at once with probability 1 - test_level: Clopper-Pearson intervals of the frequency; of
+        a model of two resolutions, intervals of the mean of label - served value.
     interval_alpha : float
-        The failure probability of each interval: alpha shared by Bonferroni among the bins with a claim that hold samples.
+        The failure probability of each interval: test_level shared by Bonferroni among the bins with a claim that hold samples.
     counts, label_sums : int64 (n_bins,)
         Test samples in each bin, and those with label 1.
     p_values : float64 (n_bins,)
@@ -184,7 +184,7 @@ class CertificateCheck(_Check):
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
-        names = ("event", "verdict", "alpha", "power", "p_value", "n_samples", "is_calibration_set", "interval_alpha")
+        names = ("event", "verdict", "test_level", "power", "p_value", "n_samples", "is_calibration_set", "interval_alpha")
         head = {name: getattr(self, name) for name in names}
         return {**head, **self._sizes(), "requires": NEW_ROWS, "bins": as_records(self._columns())}
 
@@ -195,7 +195,7 @@ class CertificateCheck(_Check):
         if self.mean_served is not None:
             what = f"the average of what is served is farther from {frequency} than was promised"
             law = "intervals by Hoeffding's inequality for label - served value"
-        level = f"{law}, {sureness(self.alpha)} all at once"
+        level = f"{law}, {sureness(self.test_level)} all at once"
         if self.verdict == CONTRADICTED:
             where = name_bins(self.bins_with(CONTRADICTED))
             return f"Contradicted by {rows}: in {where} {what} ({level}; p = {p_value} after Bonferroni)."
@@ -222,8 +222,8 @@ class SetCheck(_Check):
     ----------
     verdict : {"contradicted", "confirmed", "not contradicted"}
         "contradicted" if the promise of one model is, "confirmed" if those of all models are.
-    alpha : float
-        The chance of any wrong "contradicted" or "confirmed"; each of M models is checked at alpha / M.
+    test_level : float
+        The chance of any wrong "contradicted" or "confirmed"; each of M models is checked at test_level / M.
     power : float
         The chance with which `detectable` would have been seen, and of a verdict for which the sample sizes are computed.
     p_value : float
@@ -245,12 +245,14 @@ class SetCheck(_Check):
     parts: tuple[tuple[Key | None, CertificateCheck], ...]
 
     @classmethod
-    def of(cls, checks: list[tuple[Key | None, CertificateCheck]], *, alpha: float, power: float, n_unknown: int) -> SetCheck:
-        """The joint verdict of checks at their shares of alpha."""
+    def of(
+        cls, checks: list[tuple[Key | None, CertificateCheck]], *, test_level: float, power: float, n_unknown: int
+    ) -> SetCheck:
+        """The joint verdict of checks at their shares of test_level."""
         claiming = [check for _, check in checks if verdict_of(check) != NO_CLAIM]
         return cls(
             verdict=joint_verdict([check.verdict for check in claiming]),
-            alpha=alpha,
+            test_level=test_level,
             power=power,
             p_value=min(1.0, len(claiming) * min(check.p_value for check in claiming)),
             n_samples=sum(check.n_samples for _, check in checks),
@@ -311,7 +313,7 @@ class SetCheck(_Check):
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
-        names = ("event", "verdict", "alpha", "power", "p_value", "n_samples", "n_unknown", "is_calibration_set")
+        names = ("event", "verdict", "test_level", "power", "p_value", "n_samples", "n_unknown", "is_calibration_set")
         head = {name: getattr(self, name) for name in names}
         head |= {"detectable": known(self.detectable), "requires": NEW_ROWS}
         return {**head, **self._sizes(), "parts": [{"cell": name, **check.to_dict()} for name, check in self.parts]}
@@ -324,7 +326,7 @@ class SetCheck(_Check):
 
     def _statement(self) -> str:
         rows, models = f"{self.n_samples:,} new rows", f"{len(self._claiming):,} models"
-        level = f"{sureness(self.alpha)} for all at once"
+        level = f"{sureness(self.test_level)} for all at once"
         if self.verdict == CONTRADICTED:
             broken = self.names_with(CONTRADICTED)
             where = (f"{name_cell(name)} ({name_bins(self[name].bins_with(CONTRADICTED))})" for name in broken[:MOST_NAMED])

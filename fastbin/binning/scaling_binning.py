@@ -136,7 +136,8 @@ class ScalingBinning(Binning):
 
     @shared_docs(FIT_PARAMETERS)
     def fit(
-        self, scores: Any, labels: Any, sample_weight: Any = None, keys: Any = None, n_threads: int = 1, *, positive: Any = None
+        self, scores: Any, labels: Any, sample_weight: Any = None, tie_keys: Any = None, n_threads: int = 1, *,
+        positive: Any = None,
     ) -> Self:  # fmt: skip
         """Fit to calibration samples that the classifier was not trained on.
 
@@ -168,10 +169,10 @@ class ScalingBinning(Binning):
         """
         scheme = check_choice(self.scheme, "scheme", SCHEMES_OF_SCALING)
         ties = check_choice(self.ties, "ties", SCHEMES["scaling-binning"].ties)
-        refuse_idle_keys(keys, ties)
+        refuse_idle_keys(tie_keys, ties)
         score_range, seed = check_score_range(self.score_range), check_seed(self.seed)
         scaler = self._scaler(score_range)
-        rows = check_rows(scores, labels, sample_weight, score_range, keys, positive=positive)
+        rows = check_rows(scores, labels, sample_weight, score_range, tie_keys, positive=positive)
         n_threads, n_samples = check_count(n_threads, "n_threads"), rows.n_samples()
         n_bins = resolve_n_bins(check_n_bins(self.n_bins), n_samples)
         if scheme == "double-dipped":
@@ -290,7 +291,7 @@ def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, s
 def _average_split(split: Split, n_bins: int, ties: str, scaled: Scaled) -> dict[str, Any]:
     """Boundaries from part 1, means over part 2."""
     found, rows = split.fit_bins(n_bins, ties), split.take(2)
-    bins, values = found.partition.assign(rows.scores, keys=rows.keys), scaled(rows.scores)
+    bins, values = found.partition.assign(rows.scores, tie_keys=rows.keys), scaled(rows.scores)
     if rows.weights is not None:
         return _weighted_means(found.tally, values, bins, rows.weights) | found.origin()
     sums = ExactSums(found.partition.n_bins)

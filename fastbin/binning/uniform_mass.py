@@ -131,7 +131,14 @@ class UniformMassBinning(CountedBinning):
 
     @shared_docs(FIT_PARAMETERS)
     def fit(
-        self, scores: Any, labels: Any, sample_weight: Any = None, keys: Any = None, n_threads: int = 1, *, positive: Any = None
+        self,
+        scores: Any,
+        labels: Any,
+        sample_weight: Any = None,
+        tie_keys: Any = None,
+        n_threads: int = 1,
+        *,
+        positive: Any = None,
     ) -> Self:
         """Fit to calibration samples that the classifier was not trained on.
 
@@ -159,8 +166,8 @@ class UniformMassBinning(CountedBinning):
             the edge of a bin (docs/guarantees.md, "Where it is wide"); and as `IsotonicCalibration.fit`.
         """
         checked, n_threads = self._check(), check_count(n_threads, "n_threads")
-        refuse_idle_keys(keys, self.ties)
-        rows = check_rows(scores, labels, sample_weight, checked.score_range, keys, positive=positive)
+        refuse_idle_keys(tie_keys, self.ties)
+        rows = check_rows(scores, labels, sample_weight, checked.score_range, tie_keys, positive=positive)
         return self._fit(checked, RowsSource(rows, n_threads))
 
     def _check(self) -> _CheckedUniformMass:
@@ -196,9 +203,9 @@ class UniformMassBinning(CountedBinning):
         share = checked.split if self.scheme == "ums" else checked.edges_share
         return least_with_part(share, self.n_bins if self.scheme == "ums" else samples_needed(self.n_bins, self.scheme)[0])
 
-    def predict_venn(self, scores: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
+    def predict_venn(self, scores: Any, *, tie_keys: Any = None, seed: int | None = None) -> Float64s:
         """float64 (n, 2): the Venn pair (p0, p1) of each score; see `fastbin.predict_venn`."""
-        return predict_venn(self.model_, scores, keys=keys, seed=seed)
+        return predict_venn(self.model_, scores, tie_keys=tie_keys, seed=seed)
 
 
 class _CheckedUniformMass(NamedTuple):

@@ -83,7 +83,7 @@ def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
 
 
 def predict_venn(
-    model: BinnedModel | Calibrator, scores: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error"
+    model: BinnedModel | Calibrator, scores: Any, *, tie_keys: Any = None, seed: int | None = None, nan: str = "error"
 ) -> Float64s:
     """Venn pairs of a binned model: float64 (n, 2), (p0, p1) for each score.
 
@@ -106,7 +106,7 @@ def predict_venn(
     array([[0.25, 0.5 ]])
     """
     model = as_model(model)
-    return model.lookup(scores, venn_pairs(model), keys=keys, seed=seed, nan=nan)
+    return model.lookup(scores, venn_pairs(model), tie_keys=tie_keys, seed=seed, nan=nan)
 
 
 def merge_venn(pairs: Any) -> Float64s:

@@ -183,20 +183,20 @@ tables = together(
 # Where tie keys come from. With the command's own --seed, this becomes its argument `keys`, a `KeyOptions`.
 keys = together(
     option(
-        "--key COLUMN",
+        "--tie-key COLUMN",
         "What identifies a row, so that its ties are broken the same way each time: 64-bit keys, or with a salt any ids (their "
         "key is fb.hash_keys).",
     ),
     option(
         "--salt TEXT",
-        "The secret that the ids in the --key column are hashed with. The list of processes shows it to other users of this "
-        "machine; --salt-file does not.",
+        "The secret that the ids in the --tie-key column are hashed with. The list of processes shows it to other users of "
+        "this machine; --salt-file does not.",
     ),
     option(
         "--salt-file FILE",
         "A file that holds the secret. Default: the value of the environment variable FASTBIN_SALT, if it is set.",
     ),
-    collected("keys", KeyOptions.take, "key", "salt", "salt_file", "seed"),
+    collected("keys", KeyOptions.take, "tie_key", "salt", "salt_file", "seed"),
 )
 
 # What is assessed and how: the options that `assess` and `report` share.
@@ -208,7 +208,7 @@ assessment = together(
     option("--against MODEL", "Compare with this model too; repeatable.", multiple=True),
     option("--against-column COLUMN", "Compare with the predictions in this column; repeatable.", multiple=True),
     alpha,
-    option("--level L", "The level of the test whether the certificate holds.", default=0.05),
+    option("--test-level L", "The level of the test whether the certificate holds.", default=0.05),
     option("--seed N", "Break ties by row number and this seed.", SEED, 0),
 )
 

@@ -32,7 +32,7 @@ def facts(fitted: BinnedModel | ModelSet) -> Iterator[str]:
 
 
 def _about_cells(models: ModelSet) -> Iterator[str]:
-    pooled = models.pooled_keys
+    pooled = models.pooled_cells
     if pooled:
         named = ", ".join(map(str, pooled[:8])) + (f" and {len(pooled) - 8:,} more" if len(pooled) > 8 else "")
         cells = f"{len(pooled):,} cell{'s' * (len(pooled) != 1)}"
@@ -176,8 +176,8 @@ def as_json(fitted: BinnedModel | ModelSet, alpha: float) -> dict[str, Any]:
 def _set_as_json(models: ModelSet, sha256: str, alpha: float) -> dict[str, Any]:
     return {
         **{field: getattr(models, field) for field in (*view.SET_FIELDS, "provenance")},
-        "keys": list(models.keys),
-        "pooled_keys": list(models.pooled_keys),
+        "cells": list(models.cells),
+        "pooled_cells": list(models.pooled_cells),
         "columns": None if models.columns is None else list(models.columns),
         "sha256": sha256,
         "models": [{"cell": name, **as_json(model, alpha)} for name, model in models.numbered],

@@ -223,7 +223,7 @@ def as_keys(text: Any, *, are_text: bool | None = None) -> Any:
 
 def keys_like(models: ModelSet, text: Any) -> Any:
     """The same as keys of a set."""
-    return as_keys(text, are_text=isinstance(models.keys[0], str))
+    return as_keys(text, are_text=isinstance(models.cells[0], str))
 
 
 class KeyOptions(NamedTuple):
@@ -235,24 +235,24 @@ class KeyOptions(NamedTuple):
     files: tuple[str, ...] = ()  # that of the salt
 
     @classmethod
-    def take(cls, *, key: str | None, salt: str | None, salt_file: str | None, seed: int | None) -> KeyOptions:
+    def take(cls, *, tie_key: str | None, salt: str | None, salt_file: str | None, seed: int | None) -> KeyOptions:
         """The options of a command, which must go together."""
         for name, value in (("--salt", salt), ("--salt-file", salt_file)):
-            if value is not None and key is None:
-                raise click.UsageError(f"{name} is for the ids in --key COLUMN; give that too")
+            if value is not None and tie_key is None:
+                raise click.UsageError(f"{name} is for the ids in --tie-key COLUMN; give that too")
         if salt is not None and salt_file is not None:
             raise click.UsageError("--salt and --salt-file exclude each other: both say what ids are hashed with")
-        if seed is not None and key is not None:
-            raise click.UsageError("--seed and --key exclude each other: both say how ties are broken")
+        if seed is not None and tie_key is not None:
+            raise click.UsageError("--seed and --tie-key exclude each other: both say how ties are broken")
         secret: str | bytes | None = salt
         origin = "--salt"
         if salt_file is not None:
             # The line break that an editor leaves at the end is not part of the secret.
             secret, origin = Path(salt_file).read_bytes().removesuffix(b"\n").removesuffix(b"\r"), salt_file
-        elif salt is None and key is not None:
+        elif salt is None and tie_key is not None:
             secret, origin = os.environ.get(SALT_VARIABLE), SALT_VARIABLE
         files = () if salt_file is None else (salt_file,)
-        return cls(key, None if secret is None else check_salt(secret, origin), seed, files)
+        return cls(tie_key, None if secret is None else check_salt(secret, origin), seed, files)
 
 
 class KeySource:
@@ -361,7 +361,7 @@ def row_batches(
             read = {argument: read_text(table, name, batch, first_row) for argument, name in texts.items()}
             arrays: dict[str, Any] = reader.read(batch)
             if keys is not None:
-                arrays["keys"] = keys.keys(batch, first_row)
+                arrays["tie_keys"] = keys.keys(batch, first_row)
             yield Read(arrays, read, numbers, first_row)
     if is_part:
         return

@@ -74,14 +74,14 @@ def command(
     the test samples of each group, and shows which distance these certify there by themselves.
 
     With --predictions there is no MODEL: the probabilities in a column of FILE are tested as they are, in each grade of --by
-    and in all, at --level. The rows must be new here too.
+    and in all, at --test-level. The rows must be new here too.
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
     given = {**settings, "score": rows.score, "group": group, "by": by, "side": side}
     if predictions is not None:
         _check_options(file, given, rows.have_cells)
-        check = check_column(model, rows, predictions, by, side or "both", alpha=settings["level"])
+        check = check_column(model, rows, predictions, by, side or "both", test_level=settings["test_level"])
         about = {"file": display_name(model), "predictions": predictions, "by": by}
         show(check, as_json, lambda check: console().print(str(check)), **about)
         return CONTRADICTED if exit_code and check.verdict != NOT_CONTRADICTED else 0
@@ -115,7 +115,9 @@ def _check_options(file: str | None, given: dict[str, Any], have_cells: bool) ->
         raise click.UsageError(f"{option} is about a MODEL, and --predictions is tested without one; leave it out")
 
 
-def check_column(file: str, rows: RowOptions, predictions: str, by: str | None, side: str, *, alpha: float) -> PredictionCheck:
+def check_column(
+    file: str, rows: RowOptions, predictions: str, by: str | None, side: str, *, test_level: float
+) -> PredictionCheck:
     """Test the predictions in a column, by the grades in another."""
     from fastbin.assess import check_predictions
 
@@ -127,7 +129,7 @@ def check_column(file: str, rows: RowOptions, predictions: str, by: str | None, 
     with errors_in(table, columns), working("testing"):
         grades = None if by is None else as_keys(read.texts["by"])
         return check_predictions(
-            arrays["p"], arrays["labels"], grades, side, alpha=alpha, sample_weight=arrays.get("sample_weight")
+            arrays["p"], arrays["labels"], grades, side, test_level=test_level, sample_weight=arrays.get("sample_weight")
         )
 
 
@@ -171,7 +173,9 @@ def assess_file(
         if others or compared or groups or not _can_be_counted(loaded, table, rows):
             raise
         note(f"{file}: its rows take more than --memory-limit allows; they are assessed by their counts in bins")
-        return Assessed(_assess_by_counts(loaded, table, rows, alpha=settings["alpha"], level=settings["level"]), None)
+        return Assessed(
+            _assess_by_counts(loaded, table, rows, alpha=settings["alpha"], test_level=settings["test_level"]), None
+        )
     arrays = read.arrays
     others |= {name: arrays.pop(f"others[{name!r}]") for name in dict.fromkeys(against_column)}
     with errors_in(table, read.columns), working("assessing"):
@@ -187,7 +191,13 @@ def _check_other(path: str, other: BinnedModel | ModelSet, loaded: BinnedModel |
 
 
 def _audit(
-    loaded: BinnedModel | ModelSet, arrays: dict[str, Any], groups: dict[str, Any], *, alpha: float, level: float, seed: int
+    loaded: BinnedModel | ModelSet,
+    arrays: dict[str, Any],
+    groups: dict[str, Any],
+    *,
+    alpha: float,
+    test_level: float,
+    seed: int,
 ) -> GroupAudit:
     """The promise in groups, of the rows that have a score."""
     from fastbin.assess import audit_groups
@@ -198,7 +208,7 @@ def _audit(
     if len(columns) == 1:  # one column of disjoint groups is known as such by its name alone
         columns = next(iter(columns.values()))
     return audit_groups(loaded, given.pop("scores"), given.pop("labels"), columns, certificate=loaded.certificate(alpha),
-                        alpha=level, seed=seed, **given)  # fmt: skip
+                        test_level=test_level, seed=seed, **given)  # fmt: skip
 
 
 def _can_be_counted(model: BinnedModel | ModelSet, table: Table, rows: RowOptions) -> bool:
@@ -209,7 +219,7 @@ def _can_be_counted(model: BinnedModel | ModelSet, table: Table, rows: RowOption
 
 
 def _assess_by_counts(
-    model: BinnedModel | ModelSet, table: Table, rows: RowOptions, *, alpha: float, level: float
+    model: BinnedModel | ModelSet, table: Table, rows: RowOptions, *, alpha: float, test_level: float
 ) -> Assessment:
     """The same from the counts of rows by bin and label, in one pass over rows that do not fit into memory."""
     from fastbin.engines import assess
@@ -218,7 +228,7 @@ def _assess_by_counts(
     labelled = LabelledColumns(model, table, rows, propagate=("scores",))
     kinds = {"scores": pa.float64(), "labels": pa.float64()}
     if model.is_set:
-        kinds["cells"] = pa.string() if isinstance(model.keys[0], str) else pa.int64()
+        kinds["cells"] = pa.string() if isinstance(model.cells[0], str) else pa.int64()
     schema = pa.schema(kinds)
 
     def batches() -> Iterator[Any]:
@@ -229,7 +239,7 @@ def _assess_by_counts(
     with errors_in(table, labelled.columns):
         stream = pa.RecordBatchReader.from_batches(schema, batches())
         cell = "cells" if model.is_set else None
-        return assess(stream, model, score="scores", label="labels", cell=cell, alpha=alpha, level=level)
+        return assess(stream, model, score="scores", label="labels", cell=cell, alpha=alpha, test_level=test_level)
 
 
 # ---------------------------------------------------------------------- in words

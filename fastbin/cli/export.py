@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # The options of each target.
 TARGETS = {
-    "sql": ("dialect", "score", "key", "cell", "style", "table", "source", "column", "outputs", "alpha"),
+    "sql": ("dialect", "score", "tie_key", "cell", "style", "table", "source", "column", "outputs", "alpha"),
     "onnx": ("outputs", "alpha", "opset"),
     "c": ("outputs", "alpha", "name"),
     "java": ("outputs", "alpha", "name", "package"),
@@ -64,7 +64,7 @@ def choose_target(target: str | None, path: str) -> str:
 @options.option(f"--dialect {'|'.join(DIALECTS)}", f"For SQL: the engine. Default: {DEFAULT_DIALECT}.")
 @options.option("--score EXPRESSION", "For SQL: the score, most often the name of a column. Default: p.")
 @options.option(
-    "--key EXPRESSION",
+    "--tie-key EXPRESSION",
     "For SQL: the key as 16 lower-case hexadecimal digits, for models that split ties by key; other targets have an argument.",
 )
 @options.option("--cell EXPRESSION", "For SQL, for a set of models: the key of the cell.")
@@ -101,7 +101,7 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
     for name in given:
         if name not in own:
             takers = ", ".join(target for target, names in TARGETS.items() if name in names)
-            raise click.UsageError(f"--{name} is not for {chosen}; it is for {takers}")
+            raise click.UsageError(f"--{name.replace('_', '-')} is not for {chosen}; it is for {takers}")
     out = Output(output, reads=(model,), is_text=chosen not in ("onnx", MODEL_FILE))
     if "name" in own and "name" not in given:
         given["name"] = _name_of(output, chosen)

@@ -68,7 +68,7 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
 def _model_of_cell(models: ModelSet, cell: str) -> BinnedModel | None:
     """The model of a key as it is typed."""
     key: int | str = cell
-    if not isinstance(models.keys[0], str):
+    if not isinstance(models.cells[0], str):
         digits = cell.removeprefix("-")
         if not (digits.isascii() and digits.isdigit()):
             return None

@@ -142,7 +142,7 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: RowOptions, key
     """Give the monitor all rows of a table."""
     model, n_unknown = monitor.model, 0
     if model.is_set and keys.column is not None:
-        raise InputError("--key does not go with a set in this command; ties are broken by row number and --seed")
+        raise InputError("--tie-key does not go with a set in this command; ties are broken by row number and --seed")
     labelled = LabelledColumns(model, table, rows)
     source = None if keys.column is None else KeySource(table, keys)
     needs_key = not model.is_set and model.needs_key

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     epilog=options.examples(
         "fastbin predict credit.fbm new.csv --score p -o out.csv",
         "fastbin predict credit.fbm new.parquet --interval 0.1 -o out.parquet",
-        "fastbin predict credit.fbm new.csv --key id --salt-file salt.txt -o out.csv",
+        "fastbin predict credit.fbm new.csv --tie-key id --salt-file salt.txt -o out.csv",
         "fastbin predict regions.fbm new.csv --segment region -o out.csv",
         "fastbin predict animals.fbm new.csv --classes cat,dog,cow -o out.csv",
         "cat new.csv | fastbin predict credit.fbm - | head",
@@ -76,7 +76,9 @@ def command(
     scorer = Scorer(loaded, table, rows, KeySource(table, keys), column=column, alpha=interval, nan=nan)
     out.write(lambda opened: scorer.write(opened, output))
     if scorer.n_by_key and keys.column is None and keys.seed is None:
-        note(f"{scorer.n_by_key:,} rows got their probability by a random key; --seed N or --key COLUMN makes it repeatable")
+        note(
+            f"{scorer.n_by_key:,} rows got their probability by a random key; --seed N or --tie-key COLUMN makes it repeatable"
+        )
 
 
 class Scorer:
@@ -118,7 +120,7 @@ class Scorer:
         names = [column] if self._classes is None or self._is_top else [f"{column}_{each}" for each in self._classes]
         new = {f"{name}{end}": pa.float64() for name in names for end in ends}
         if self._is_top:
-            return {f"{column}_class": pa.string() if isinstance(self._model.keys[0], str) else pa.int64(), **new}
+            return {f"{column}_class": pa.string() if isinstance(self._model.cells[0], str) else pa.int64(), **new}
         return new
 
     def write(self, file: Any, path: str) -> None:
@@ -174,7 +176,7 @@ class Scorer:
 
     def _values(self, scores: Array, cells: Any, keys: UInt64s | None) -> list[Any]:
         """The probability of each row, and the ends of its interval where they are wanted."""
-        model, by, how = self._model, () if cells is None else (cells,), {"keys": keys, "nan": self._nan}
+        model, by, how = self._model, () if cells is None else (cells,), {"tie_keys": keys, "nan": self._nan}
         results = [model.predict(scores, *by, **how)]
         if self._alpha is None:
             return results

@@ -45,7 +45,7 @@ DIFFERS, NOT_RUN = 1, 4
 )
 @options.option("--cell COLUMN", "For a set of models: the column of the keys of cells, which SQL calls so too.")
 @options.keys
-@options.option("--seed N", "Without --key, ties are broken by row number and this seed.", options.SEED)
+@options.option("--seed N", "Without --tie-key, ties are broken by row number and this seed.", options.SEED)
 @options.option(f"--dialect {'|'.join(DIALECTS)}", "For SQL: the engine it is for. Default: what FILE says.")
 @options.option(f"--outputs {'|'.join(OUTPUTS)}", "For SQL: what it gives. Default: what FILE says, or value.")
 @options.option("--source NAME", "For SQL that makes tables: how it calls the table of scores. Default: scores.")
@@ -85,7 +85,7 @@ def command(
         given = {"score": rows.score_column(table), **_columns(table, loaded, rows, cell, keys)}
     with working("comparing"):
         result = verify(
-            loaded, Path(against), target=chosen, dialect=dialect, what=outputs, alpha=alpha, key=keys.column, cell=cell,
+            loaded, Path(against), target=chosen, dialect=dialect, what=outputs, alpha=alpha, tie_key=keys.column, cell=cell,
             source=source or "scores", run_code=run, **given,
         )  # fmt: skip
     words = f"{display_name(against)}, of {display_name(model)}:\n{result}"
@@ -102,18 +102,18 @@ def _misfits(
 
     for name, value in of_sql.items():
         if value is not None and target != "sql":
-            yield f"--{name} is not for {target}; it is for sql"
+            yield f"--{name.replace('_', '-')} is not for {target}; it is for sql"
     if alpha is not None and target == "json":
         yield "--alpha is not for json, which has no intervals of its own"
     if cell is not None and not model.is_set:
         yield "--cell is for a set of models, and MODEL is one; leave it out"
     if keys.column is not None and not needs_keys(model):
-        yield "--key is for models that split ties by key, and MODEL compares none; leave it out"
+        yield "--tie-key is for models that split ties by key, and MODEL compares none; leave it out"
     if has_scores:
         return
-    for name, value in (("score", rows.score), ("cell", cell), ("key", keys.column)):
+    for name, value in (("score", rows.score), ("cell", cell), ("tie_key", keys.column)):
         if value is not None and target != "sql":
-            yield f"--{name} names a column; give --scores FILE too"
+            yield f"--{name.replace('_', '-')} names a column; give --scores FILE too"
     if keys.seed is not None:
         yield "--seed breaks the ties of --scores FILE; give that too"
     if replace(rows, score=None) != RowOptions():

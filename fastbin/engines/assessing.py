@@ -24,7 +24,7 @@ from fastbin.report.assessment import Assessment, LeftOut, assess_model
 
 def assess(
     table: Any, model: Any, *, score: str, label: str, weight: str | None = None, cell: str | None = None,
-    key: str | None = None, alpha: float = 0.1, level: float = 0.05, n_bins: int | None = None, positive: Any = None,
+    tie_key: str | None = None, alpha: float = 0.1, test_level: float = 0.05, n_bins: int | None = None, positive: Any = None,
     engine: str = "auto", progress: Progress | None = None,
 ) -> Assessment:  # fmt: skip
     """Assess a fitted model, or a set of models, on the rows of a table that were not used in its fit; one pass.
@@ -44,7 +44,7 @@ def assess(
         and counted.
     alpha : float
         Of the certificate and of all intervals, strictly between 0 and 1.
-    level : float
+    test_level : float
         Of the test of the certificate, strictly between 0 and 1.
     n_bins : int, optional
         Into how many bins of equal mass the calibrated probabilities are divided where they are not few values with many
@@ -92,7 +92,7 @@ def assess(
     if label is None:
         raise InputTypeError("label is None; name the column of the labels")
     pieces = pieces_of(fitted)
-    tally = count_rows(table, pieces, Asked(score, label, weight, cell, key, None, positive), engine, progress)
+    tally = count_rows(table, pieces, Asked(score, label, weight, cell, tie_key, None, positive), engine, progress)
     left_out = _left_out(tally)
     if not any(table.any() for table in tally.tables.values()):
         raise InputError(
@@ -101,8 +101,8 @@ def assess(
         )
     rows = rows_of(fitted, pieces, tally.tables[None])
     about = assess_model(
-        fitted, rows.scores, rows.labels, sample_weight=rows.frequencies, alpha=alpha, level=level, n_bins=n_bins,
-        keys=rows.keys, cells=rows.cells,
+        fitted, rows.scores, rows.labels, sample_weight=rows.frequencies, alpha=alpha, test_level=test_level, n_bins=n_bins,
+        tie_keys=rows.keys, cells=rows.cells,
     )  # fmt: skip
     known = tuple(replace(each, before=None, brier_before=None) for each in about.cells)
     return replace(about, left_out=left_out, before=None, cells=known, is_counted=True)
@@ -142,7 +142,7 @@ def pieces_of(model: BinnedModel | ModelSet) -> BinnedModel | ModelSet:
         return _pieces(model)
     own = {key: _pieces(each) for key, each in model.models.items()}
     pool = None if model.pool is None else _pieces(model.pool)
-    return ModelSet._of(own, kind="given", unknown=model.unknown, pool=pool, pooled_keys=model.pooled_keys)
+    return ModelSet._of(own, kind="given", unknown=model.unknown, pool=pool, pooled_cells=model.pooled_cells)
 
 
 def _pieces(model: BinnedModel) -> BinnedModel:
@@ -175,7 +175,7 @@ def rows_of(model: BinnedModel | ModelSet, pieces: BinnedModel | ModelSet, table
 
 def _numbered(pieces: ModelSet) -> list[tuple[Key, BinnedModel]]:
     """A key for each model in the order of the counts; then one that the set does not know, if its pool scores such cells."""
-    pooled = next(iter(pieces.pooled_keys), None)
+    pooled = next(iter(pieces.pooled_cells), None)
     unknown = _unknown_key(pieces)
     parts = [(unknown if pooled is None else pooled) if key is None else key for key, _ in pieces.numbered]
     found = list(zip(parts, (own for _, own in pieces.numbered), strict=True))
@@ -187,7 +187,7 @@ def _numbered(pieces: ModelSet) -> list[tuple[Key, BinnedModel]]:
 
 def _unknown_key(pieces: ModelSet) -> Key:
     """A key that the set does not have."""
-    keys = pieces.keys
+    keys = pieces.cells
     if isinstance(keys[0], str):
         return next(text for text in (f"unknown {i}" for i in range(len(keys) + 1)) if text not in pieces)
     return next(number for number in range(len(keys) + 1) if number not in pieces)

@@ -90,7 +90,8 @@ class BinCounts(Table):
 
 def count(
     table: Any, model: Any, *, score: str, label: str | None = None, weight: str | None = None, cell: str | None = None,
-    key: str | None = None, by: str | None = None, positive: Any = None, engine: str = "auto", progress: Progress | None = None,
+    tie_key: str | None = None, by: str | None = None, positive: Any = None, engine: str = "auto",
+    progress: Progress | None = None,
 ) -> BinCounts:  # fmt: skip
     """Count the rows of a table in the bins of a model, where the table is. One pass.
 
@@ -147,7 +148,7 @@ def count(
     (array([2, 1]), array([1, 1]), array([0, 1]))
     """
     fitted = as_model_or_set(model)
-    asked = Asked(score, label, weight, cell, key, by, positive)
+    asked = Asked(score, label, weight, cell, tie_key, by, positive)
     tally = count_rows(table, fitted, asked, engine, progress)
     left_out = {reason: int(tally.left_out[reason]) for reason in WHY if tally.left_out[reason]}
     n_bins = fitted.n_bins
@@ -219,7 +220,7 @@ def _no_way(table: Opened, engine: str) -> str:
 
 def _count_stream(table: Opened, partition: Partition, asked: Asked, progress: Progress | None) -> Counted:
     # In a text file the type of the keys of a set is known; those of other columns stay text.
-    has_numbers = partition.is_set and isinstance(partition.keys[0], int)
+    has_numbers = partition.is_set and isinstance(partition.cells[0], int)
     keys = {"cell": "int64" if has_numbers else None, "key": "uint64", "by": None}
     rows, names, positive = table.read(asked.columns, asked.positive, keys=keys, propagate=("score",))
     asked = Asked(**names, positive=positive)
@@ -363,7 +364,7 @@ class Counter:
         if len(strange):
             pool = pool_of(self._partition)
             keys = None if rows.keys is None else rows.keys[strange]
-            bins[strange] = self._partition.n_bins + np.asarray(pool.assign(rows.scores[strange], keys=keys))
+            bins[strange] = self._partition.n_bins + np.asarray(pool.assign(rows.scores[strange], tie_keys=keys))
         return bins
 
     def _weights(self, column: Any) -> Int64s:

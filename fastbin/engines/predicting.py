@@ -53,7 +53,7 @@ class Request(NamedTuple):
 
 
 def predict(
-    table: Any, model: Any, *, score: str, cell: str | None = None, key: str | None = None, output: str = OUTPUT
+    table: Any, model: Any, *, score: str, cell: str | None = None, tie_key: str | None = None, output: str = OUTPUT
 ) -> Any:
     """A table with the calibrated probability of each row as one more column, computed where the table is.
 
@@ -70,7 +70,7 @@ def predict(
         The column of scores: floats, integers or decimals, which the engine converts to doubles.
     cell : str, optional
         Only for a ModelSet: the column with the key of each row's model.
-    key : str, optional
+    tie_key : str, optional
         Only for a model that splits ties by key: the column of tie keys. Texts of 16 lower-case hexadecimal
         digits in every engine, ``format(key, "016x")``; unsigned integers, too, in all but Spark, which has none of 64 bits.
     output : str
@@ -85,8 +85,8 @@ def predict(
     Raises
     ------
     InputError, InputTypeError
-        When a column is not there or of a type that cannot be used, `output` is there already, `cell` or `key` is missing or
-        of no use, the table is of a kind that is not known, or the model randomises its values (delta > 0).
+        When a column is not there or of a type that cannot be used, `output` is there already, `cell` or `tie_key` is missing
+        or of no use, the table is of a kind that is not known, or the model randomises its values (delta > 0).
 
     Notes
     -----
@@ -115,10 +115,10 @@ def predict(
     1   2  0.5          0.7
     2   3  NaN          NaN
     """
-    request = Request(_check_deterministic(as_model_or_set(model)), score, cell, key, output)
+    request = Request(_check_deterministic(as_model_or_set(model)), score, cell, tie_key, output)
     opened = open(table)
     way, names, has_one_case = _way_of(opened), opened.names, opened.ignores_case
-    _require_columns(names, ignores_case=has_one_case, score=score, **check_roles(request.model, cell, key))
+    _require_columns(names, ignores_case=has_one_case, score=score, **check_roles(request.model, cell, tie_key))
     _refuse_clash(names, output, ignores_case=has_one_case)
     return way(opened.native, request)
 
@@ -142,11 +142,11 @@ def check_roles(model: BinnedModel | ModelSet, cell: str | None, key: str | None
         raise InputError(f"cell is {cell!r}, and model is one model and no set; leave cell out, or pass the set")
     if needs_key(model) and key is None:
         raise InputError(
-            "key is missing, and the model splits ties by key: name the column of the keys, or fit with ties='whole', which "
-            "needs no key"
+            "tie_key is missing, and the model splits ties by key: name the column of the keys, or fit with ties='whole', "
+            "which needs no key"
         )
     if not needs_key(model) and key is not None:
-        raise InputError(f"key is {key!r}, and the model compares no keys; leave key out")
+        raise InputError(f"tie_key is {key!r}, and the model compares no keys; leave tie_key out")
     return {name: column for name, column in (("cell", cell), ("key", key)) if column is not None}
 
 
@@ -282,7 +282,7 @@ class CheckedRows(NamedTuple):
             assert self.numbers is not None
             values = model._predict(self.numbers, self.scores, self.keys, None, None, "error")
         else:
-            values = model.predict(self.scores, keys=self.keys)
+            values = model.predict(self.scores, tie_keys=self.keys)
         values = np.asarray(values, np.float64)
         values[~self.answered] = np.nan
         return values
@@ -296,7 +296,7 @@ class CheckedRows(NamedTuple):
             assert self.numbers is not None
             own = model._assign(self.numbers, self.scores, self.keys, None, "error")
             return np.where(self.numbers < 0, -1, model.first_bin[self.numbers] + own)
-        return np.asarray(model.assign(self.scores, keys=self.keys), np.int64)
+        return np.asarray(model.assign(self.scores, tie_keys=self.keys), np.int64)
 
 
 def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, keys: Any = None) -> CheckedRows:
@@ -364,7 +364,7 @@ def _find_models(models: Any, cells: Any) -> tuple[Int32s, Bools]:
     pa, kind = pyarrow(), cells.type
     coded = cells if pa.types.is_dictionary(kind) else cells.dictionary_encode()
     texts = coded.dictionary.to_pylist()
-    wanted = int if isinstance(models.keys[0], int) else str
+    wanted = int if isinstance(models.cells[0], int) else str
     found = np.full(len(texts) + 1, -1, np.int32)
     for at, text in enumerate(texts):
         if text is not None and (not isinstance(text, wanted) or isinstance(text, bool)):
@@ -425,16 +425,16 @@ def with_answer(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelCo
     if isinstance(model, BinnedModel) and (model.kind != "step" or model.n_steps <= MOST_STEPS):
         score = table.quoted(columns.score)
         key = columns.key and _digits(kinds[columns.key], table.quoted(columns.key))
-        return table.with_column(sql(model, score, key=key, dialect=engine, what=what), output)
+        return table.with_column(sql(model, score, tie_key=key, dialect=engine, what=what), output)
     names = list(kinds)
     safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
     key = columns.key and _digits(kinds[columns.key], safe[columns.key])
     if isinstance(model, BinnedModel):
-        tables = sql(model, safe[columns.score], key=key, dialect=engine, what=what, style="join", source=SOURCE)
+        tables = sql(model, safe[columns.score], tie_key=key, dialect=engine, what=what, style="join", source=SOURCE)
     else:
         assert columns.cell is not None
         cell = by_bytes(safe[columns.cell], table.full_types[columns.cell])
-        tables = sql_set(model, safe[columns.score], cell=cell, key=key, dialect=engine, what=what, source=SOURCE)
+        tables = sql_set(model, safe[columns.score], cell=cell, tie_key=key, dialect=engine, what=what, source=SOURCE)
     assert isinstance(tables, SqlTables)
     return _looked_up(table, tables, safe, output)
 
@@ -460,22 +460,22 @@ def _bad_key(column: str, kind: Any, *, has_unsigned: bool = True) -> InputTypeE
     """The error of a column of keys, which is called so in the message, of another type."""
     unsigned = "unsigned integers below 2**64 - 1, or " if has_unsigned else ""
     return InputTypeError(
-        f"key is {column} of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
+        f"tie_key is {column} of type {kind}; keys are {unsigned}texts of {KEY_DIGITS} lower-case hexadecimal digits: "
         "format(key, '016x')"
     )
 
 
 def _bad_cell(models: ModelSet, column: str, kind: Any) -> str:
     """The message for a column of cells, which is called so in it, of another type than the keys of the set."""
-    words = "texts" if isinstance(models.keys[0], str) else "integers"
+    words = "texts" if isinstance(models.cells[0], str) else "integers"
     return (
-        f"cell is {column} of type {kind}, and the keys of this set are {words}, such as {models.keys[0]!r}; give a column of "
+        f"cell is {column} of type {kind}, and the keys of this set are {words}, such as {models.cells[0]!r}; give a column of "
         "such keys"
     )
 
 
 def _require_cells(models: ModelSet, column: str, kind: str) -> None:
-    has_text = isinstance(models.keys[0], str)
+    has_text = isinstance(models.cells[0], str)
     if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", *BOOLEANS)):
         return
     raise InputTypeError(_bad_cell(models, f"{column!r}, a column", kind))

@@ -220,13 +220,13 @@ def check_key_expression(key: object, *, needs_key: bool) -> str | None:
     if key is None:
         if needs_key:
             raise InputError(
-                f"key is missing, and the model splits ties by key: pass an expression for the key as {KEY_DIGITS} lower-case "
-                'hexadecimal digits, or fit with ties="whole", which needs no key'
+                f"tie_key is missing, and the model splits ties by key: pass an expression for the key as {KEY_DIGITS} "
+                'lower-case hexadecimal digits, or fit with ties="whole", which needs no key'
             )
         return None
     if not needs_key:
-        raise InputError(f"is {key!r}, but the model compares no keys", "leave it out", argument="key", value=key)
-    return check_expression(key, "key")
+        raise InputError(f"is {key!r}, but the model compares no keys", "leave it out", argument="tie_key", value=key)
+    return check_expression(key, "tie_key")
 
 
 def hex_digits(key: int) -> str:

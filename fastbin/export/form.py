@@ -94,8 +94,8 @@ def steps_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = ("value",),
     models = tuple(_with_columns(own, outputs, each) for own, each in zip(named, ends, strict=True))
     if not model.is_set:
         return PartSteps((), np.zeros(0, np.int64), models, None)
-    numbers = np.asarray(model.find(list(model.keys)), np.int64)
-    return PartSteps(model.keys, numbers, models, len(named) - 1 if model.unknown == "pool" else None)
+    numbers = np.asarray(model.find(list(model.cells)), np.int64)
+    return PartSteps(model.cells, numbers, models, len(named) - 1 if model.unknown == "pool" else None)
 
 
 def check_outputs(outputs: Sequence[str], alpha: float | None) -> tuple[str, ...]:

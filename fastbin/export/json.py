@@ -389,7 +389,7 @@ def _is_absent(name: str, value: Any) -> bool:
 def _set_members(models: ModelSet) -> dict[str, Any]:
     key_type = "text" if models._int_keys is None else "integer"
     parts: dict[str, Any] = {"kind": models.kind, "unknown": models.unknown, "key_type": key_type}
-    parts["keys"] = [str(key) for key in models.keys]
+    parts["keys"] = [str(key) for key in models.cells]
     if models._pool >= 0:
         parts["model_of_key"] = models._model_of_key
     if models._columns is not None:

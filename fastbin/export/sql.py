@@ -68,21 +68,23 @@ ABOUT = {
 
 @overload
 def sql(
-    model: object, score: str = "p", *, key: str | None = None, dialect: str, what: str = "value", alpha: float | None = None,
-    style: Literal["auto", "tree"] = "auto",
+    model: object, score: str = "p", *, tie_key: str | None = None, dialect: str, what: str = "value",
+    alpha: float | None = None, style: Literal["auto", "tree"] = "auto",
 ) -> str: ...  # fmt: skip
 
 
 @overload
 def sql(
-    model: object, score: str = "p", *, key: str | None = None, dialect: str, what: str = "value", alpha: float | None = None,
-    style: Literal["join"], table: str | None = None, source: str | None = None, output: str | None = None,
+    model: object, score: str = "p", *, tie_key: str | None = None, dialect: str, what: str = "value",
+    alpha: float | None = None, style: Literal["join"], table: str | None = None,
+    source: str | None = None, output: str | None = None,
 ) -> SqlTables: ...  # fmt: skip
 
 
 def sql(
-    model: object, score: str = "p", *, key: str | None = None, dialect: str, what: str = "value", alpha: float | None = None,
-    style: str = "auto", table: str | None = None, source: str | None = None, output: str | None = None,
+    model: object, score: str = "p", *, tie_key: str | None = None, dialect: str, what: str = "value",
+    alpha: float | None = None, style: str = "auto", table: str | None = None,
+    source: str | None = None, output: str | None = None,
 ) -> str | SqlTables:  # fmt: skip
     """One SQL expression that scores a column, with the same bits as `predict`; or a table and the query that reads it.
 
@@ -94,7 +96,7 @@ def sql(
         An SQL expression for the score, most often the name of a column, quoted where its engine asks for that. It is cast to
         a double, so that floats of 32 bits and integers get what `predict` gives for them; a decimal, or a text, is cast as
         its engine does that. It stands in the text many times: compute long expressions, and random ones, before.
-    key : str, optional
+    tie_key : str, optional
         An SQL expression for the key as 16 lower-case hexadecimal digits, such as ``f"{key:016x}"`` gives; for models that
         split ties by key, and for these alone.
     dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake", "polars"}
@@ -111,8 +113,8 @@ def sql(
     table, source, output : str, optional
         For "join" alone: the table to be made is called ``{table}_steps``, by default ``fastbin_`` and the first eight digits
         of the model's digest, so that each model has its own. `source` is the table with the scores ("scores" where it is left
-        out), or a query in parentheses; its rows are called ``s`` in the query. It is SQL that runs, as are `score` and `key`:
-        pass nothing on that others may write. `output` is the name of the column with the
+        out), or a query in parentheses; its rows are called ``s`` in the query. It is SQL that runs, as are `score` and
+        `tie_key`: pass nothing on that others may write. `output` is the name of the column with the
         answers, by default ``fastbin_`` and `what`, such as ``fastbin_value``.
 
     Returns
@@ -179,28 +181,28 @@ def sql(
                 problem = f"is {name!r}, and only style='join' makes a table and a query"
                 raise InputError(problem, "leave it out", argument=argument, value=name)
     if fitted.kind != "step" and fitted.delta == 0.0:
-        _check_curve(fitted, what, alpha, key, style)
+        _check_curve(fitted, what, alpha, tie_key, style)
         curve = curve_of(fitted)
         low, high, answer = curve.low, curve.high, _of_curve(curve, fitted.kind, score, words)
         about = (*description_of(fitted), ABOUT[fitted.kind])
     else:
         form = steps_of(fitted, (what,), alpha)
-        key = check_key_expression(key, needs_key=form.needs_key)
+        tie_key = check_key_expression(tie_key, needs_key=form.needs_key)
         about = description_of(fitted, (what,), alpha)
         if style == "join":
             names = names_of(table, source, output, what=what, digest=digest_of(fitted), dialect=words)
             require_tables(words)
             said = comment([*about, said_of_output(words, what, names.output)])
-            return tables_of(form, what, score, None, key, names, words, said)
+            return tables_of(form, what, score, None, tie_key, names, words, said)
         low, high, cuts = form.models[0].low, form.models[0].high, cuts_of(form.models[0], what)
-        has_array = words.has_array and style == "auto" and key is None
-        answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, key, words)
-    answered = is_answered(score, key, low, high, words)
+        has_array = words.has_array and style == "auto" and tie_key is None
+        answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, tie_key, words)
+    answered = is_answered(score, tie_key, low, high, words)
     return f"{comment([*about, said_of_output(words, what)])}\nCASE WHEN {answered} THEN {answer} ELSE NULL END"
 
 
 def sql_set(
-    models: object, score: str = "p", *, cell: str, key: str | None = None, dialect: str, what: str = "value",
+    models: object, score: str = "p", *, cell: str, tie_key: str | None = None, dialect: str, what: str = "value",
     alpha: float | None = None, table: str | None = None, source: str = "scores", output: str | None = None,
 ) -> SqlTables:  # fmt: skip
     """Tables of the models of a set, and the SQL query that scores rows by the model of their cell.
@@ -213,7 +215,7 @@ def sql_set(
         SQL expressions for the score and the cell, most often names of columns. The cell is an integer or a text, as the keys
         of the set are; texts are compared by their bytes, whatever the collation of the column. Where the keys are texts, a
         cell of another type is cast to one: 1 is '1'.
-    key : str, optional
+    tie_key : str, optional
         An SQL expression for the key as 16 lower-case hexadecimal digits, needed if any model splits ties by key.
     dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake"}
         The engine; the texts for the last two follow their documented syntax and were not run there.
@@ -224,7 +226,7 @@ def sql_set(
         ``fastbin_`` and the first eight digits of the set's digest, so that each set has its own.
     source : str
         The table with the rows, or a query in parentheses. Its rows are called ``s`` in the query. It is SQL that runs, as are
-        `score`, `cell` and `key`: pass nothing on that others may write.
+        `score`, `cell` and `tie_key`: pass nothing on that others may write.
     output : str, optional
         The name of the column with the answers; by default ``fastbin_`` and `what`, such as ``fastbin_value``.
 
@@ -284,10 +286,10 @@ def sql_set(
         raise InputTypeError("is one model", "use sql, which writes one expression", argument="models")
     form = steps_of(fitted, (what,), alpha)
     names = names_of(table, source, output, what=what, digest=digest_of(fitted), dialect=words)
-    key = check_key_expression(key, needs_key=form.needs_key)
+    tie_key = check_key_expression(tie_key, needs_key=form.needs_key)
     score, cell = check_expression(score, "score"), check_expression(cell, "cell")
     about = comment([*description_of(fitted, (what,), alpha), said_of_output(words, what, names.output)])
-    return tables_of(form, what, score, cell, key, names, words, about)
+    return tables_of(form, what, score, cell, tie_key, names, words, about)
 
 
 # ------------------------------------------------------------------------------------------------- steps

@@ -230,9 +230,9 @@ class Verification(NamedTuple):
 
 
 def verify(
-    model: Any, export: Any, scores: Any = (), *, keys: Any = None, cells: Any = None, target: str | None = None,
-    dialect: str | None = None, what: str | None = None, alpha: float | None = None, score: str = "p", key: str | None = None,
-    cell: str | None = None, source: str = "scores", run_code: bool = False,
+    model: Any, export: Any, scores: Any = (), *, tie_keys: Any = None, cells: Any = None, target: str | None = None,
+    dialect: str | None = None, what: str | None = None, alpha: float | None = None, score: str = "p",
+    tie_key: str | None = None, cell: str | None = None, source: str = "scores", run_code: bool = False,
 ) -> Verification:  # fmt: skip
     """Run an export and compare its answers with those of its model, bit for bit.
 
@@ -245,7 +245,7 @@ def verify(
         Scores to compare on, NaN and scores out of range among them if you like. Always added are the hard ones: every edge and
         the four doubles on both sides, zeros, subnormals, infinities, NaN, scores out of range, keys of the edges and beside
         them, unknown cells.
-    keys : array-like of shape (n,), optional
+    tie_keys : array-like of shape (n,), optional
         Their keys, for models that split ties; by default drawn.
     cells : array-like of shape (n,), optional
         Their cells, for a set; by default its keys in turn.
@@ -303,11 +303,11 @@ def verify(
             (Wording("pass run_code=True", "give --run"), " if you trust it"),
             argument="export",
         )
-    names = _names(content if target == "sql" else "", dialect, what, score=score, key=key, cell=cell, source=source)
+    names = _names(content if target == "sql" else "", dialect, what, score=score, key=tie_key, cell=cell, source=source)
     if alpha is not None:
         check_alpha(alpha)
     said = Verification(target, digest_of(fitted), digest_in(content, target))
-    given = given_rows(fitted, scores, keys, cells)
+    given = given_rows(fitted, scores, tie_keys, cells)
     rows = joined([given, hard_rows(fitted)])
     try:
         ran = RUNNERS[target](content, rows, names) if target != "json" else _read_json(content, fitted, rows)
@@ -453,7 +453,7 @@ def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any
     column = as_scores(scores).astype(np.float64)
     n = len(column)
     if keys is not None and not needs_keys(model):
-        raise InputError("are given, and the model compares none", "leave them out", argument="keys")
+        raise InputError("are given, and the model compares none", "leave them out", argument="tie_keys")
     own_keys = None
     if needs_keys(model):
         own_keys = random_keys(n) if keys is None else as_key_array(keys, n)
@@ -462,15 +462,15 @@ def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any
             raise InputError("are given, and the model is not a set", "leave them out", argument="cells")
         return RowsToScore(column, own_keys)
     if cells is None:
-        cells = [model.keys[i % len(model)] for i in range(n)]
+        cells = [model.cells[i % len(model)] for i in range(n)]
     own = as_cells(cells)
     own_cells = np.array(own.texts, object)[own.codes] if isinstance(own, TextCells) else own
-    if n and (own_cells.dtype == object) != isinstance(model.keys[0], str):
-        problem = f"is {own_cells[:1].tolist()[0]!r}, and the keys of the set are such as {model.keys[0]!r}"
+    if n and (own_cells.dtype == object) != isinstance(model.cells[0], str):
+        problem = f"is {own_cells[:1].tolist()[0]!r}, and the keys of the set are such as {model.cells[0]!r}"
         raise InputError(problem, argument="cells", at=0)
     if len(own_cells) != n:
         raise InputError(f"has {len(own_cells)} rows for {n} scores", "every row needs one cell", argument="cells")
-    return RowsToScore(column, own_keys, own_cells if n else cells_of(model.keys[0], 0))
+    return RowsToScore(column, own_keys, own_cells if n else cells_of(model.cells[0], 0))
 
 
 def needs_keys(model: BinnedModel | ModelSet) -> bool:
@@ -491,14 +491,14 @@ def hard_rows(model: BinnedModel | ModelSet) -> RowsToScore:
         return _hard_rows_of(model, model.needs_key, MOST_SPREAD)
     n_spread = MOST_SPREAD // model.n_models
     of_models = [_hard_rows_of(each, needs_keys(model), n_spread) for _, each in model.numbered]
-    key_of_model = dict(zip(numbers_of(model, model.keys), model.keys, strict=True))  # none for a pool of unknown cells alone
+    key_of_model = dict(zip(numbers_of(model, model.cells), model.cells, strict=True))  # none for a pool of unknown cells alone
     parts = [of_models[number].within(key) for number, key in key_of_model.items()]
     few = of_models[-1].take(slice(0, 40))
     strangers: list[int | str] = (
-        ["no such cell", " ", "\ufeff", "\U0001f642"] if isinstance(model.keys[0], str) else [-(2**63), 2**63 - 1, 0]
+        ["no such cell", " ", "\ufeff", "\U0001f642"] if isinstance(model.cells[0], str) else [-(2**63), 2**63 - 1, 0]
     )
-    strangers += [key[:200] + "!" if isinstance(key, str) else max(key - 1, -(2**63)) for key in model.keys[-2:]]
-    return joined([*parts, *(few.within(key) for key in [*strangers, *model.keys[:1000]])])
+    strangers += [key[:200] + "!" if isinstance(key, str) else max(key - 1, -(2**63)) for key in model.cells[-2:]]
+    return joined([*parts, *(few.within(key) for key in [*strangers, *model.cells[:1000]])])
 
 
 def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> RowsToScore:
@@ -534,7 +534,7 @@ def random_keys(n: int) -> UInt64s:
 
 def numbers_of(models: ModelSet, cells: Any) -> list[int]:
     """The number of the model of each cell; -1 for one that the set does not know, also where its pool scores it."""
-    known = dict(zip(models.keys, models.find(list(models.keys)).tolist(), strict=True))
+    known = dict(zip(models.cells, models.find(list(models.cells)).tolist(), strict=True))
     return [known.get(cell, -1) for cell in cells]
 
 
@@ -565,5 +565,5 @@ def _have_answers(model: BinnedModel | ModelSet, rows: RowsToScore) -> Bools:
 def _answer(model: BinnedModel | ModelSet, rows: RowsToScore, name: str, alpha: float) -> Array:
     of_row: tuple[Any, ...] = (rows.scores, rows.cells) if model.is_set else (rows.scores,)
     if name in ENDS:
-        return np.asarray(model.predict_interval(*of_row, alpha=alpha, keys=rows.keys))[:, ENDS.index(name)]
-    return np.asarray((model.assign if name == "bin" else model.predict)(*of_row, keys=rows.keys))
+        return np.asarray(model.predict_interval(*of_row, alpha=alpha, tie_keys=rows.keys))[:, ENDS.index(name)]
+    return np.asarray((model.assign if name == "bin" else model.predict)(*of_row, tie_keys=rows.keys))

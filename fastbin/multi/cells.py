@@ -165,7 +165,7 @@ def set_of(
     pool = next(((part, model) for part, model in zip(parts, models, strict=True) if part.is_pool), None)
     return ModelSet._of(
         own, kind=kind.kind, unknown=kind.unknown if pool else "refuse", pool=pool and pool[1],
-        pooled_keys=[keys[number] for number in pool[0].numbers] if pool else [],
+        pooled_cells=[keys[number] for number in pool[0].numbers] if pool else [],
         columns=None if columns is None else [keys[at] for at in np.argsort(columns)], provenance=kind.provenance,
     )  # fmt: skip
 

@@ -80,7 +80,7 @@ class ClassBinning(Estimator[ModelSet]):
 
     def _check_scored(self, P: Any, keys: Any) -> Float64s:
         """The matrix of rows to be scored."""
-        check_same_index(P=P, keys=keys)
+        check_same_index(P=P, tie_keys=keys)
         classes = self.classes_
         refuse_other_order(P, classes.tolist())
         return check_matrix(P, self.inputs, len(classes))
@@ -233,7 +233,7 @@ class TopLabelBinning(ClassBinning):
             warnings.warn(text, FastbinWarning, stacklevel=3)
         return self
 
-    def predict(self, P: Any, *, keys: Any = None, seed: int | None = None) -> tuple[Array, Float64s]:
+    def predict(self, P: Any, *, tie_keys: Any = None, seed: int | None = None) -> tuple[Array, Float64s]:
         """The predicted class of each row, and the calibrated probability that it is the true one.
 
         Parameters
@@ -248,26 +248,26 @@ class TopLabelBinning(ClassBinning):
         probabilities : float64 (n,)
             Both as series, or arrays, of what P is a table of, with its index.
         """
-        predicted, scores = self._tops(P, keys)
-        values = self.model_.predict(scores, predicted, keys=keys, seed=seed)
+        predicted, scores = self._tops(P, tie_keys)
+        values = self.model_.predict(scores, predicted, tie_keys=tie_keys, seed=seed)
         return like(P, predicted), like(P, values)
 
-    def predict_top(self, scores: Any, predicted: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
+    def predict_top(self, scores: Any, predicted: Any, *, tie_keys: Any = None, seed: int | None = None) -> Float64s:
         """float64 (n,): the calibrated probabilities of predicted classes, whose scores are given; see `fit_top`, `predict`."""
-        check_same_index(scores=scores, predicted=predicted, keys=keys)
+        check_same_index(scores=scores, predicted=predicted, tie_keys=tie_keys)
         classes = self.classes_
         columns = find_columns(predicted, classes.tolist(), "predicted")
-        return self.model_.predict(scores, classes[columns], keys=keys, seed=seed)
+        return self.model_.predict(scores, classes[columns], tie_keys=tie_keys, seed=seed)
 
     @alpha_by_name
     def predict_interval(
         self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
-        keys: Any = None, seed: int | None = None,
+        tie_keys: Any = None, seed: int | None = None,
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row's predicted class; see `ModelSet.predict_interval`."""
-        predicted, scores = self._tops(P, keys)
+        predicted, scores = self._tops(P, tie_keys)
         ends = self.model_.predict_interval(
-            scores, predicted, alpha=alpha, method=method, simultaneous=simultaneous, keys=keys, seed=seed
+            scores, predicted, alpha=alpha, method=method, simultaneous=simultaneous, tie_keys=tie_keys, seed=seed
         )
         return like(P, ends, ("lower", "upper"))
 
@@ -359,7 +359,7 @@ class ClassWiseBinning(ClassBinning):
             warnings.warn(text, FastbinWarning, stacklevel=2)
         return self
 
-    def predict(self, P: Any, *, keys: Any = None, seed: int | None = None) -> Float64s:
+    def predict(self, P: Any, *, tie_keys: Any = None, seed: int | None = None) -> Float64s:
         """The calibrated probability of each class.
 
         Parameters
@@ -373,16 +373,16 @@ class ClassWiseBinning(ClassBinning):
         float64 (n, k)
             Of a data frame or an Arrow table, one with the names of its columns.
         """
-        models, matrix = self.model_, self._check_scored(P, keys)
+        models, matrix = self.model_, self._check_scored(P, tie_keys)
         values = np.empty_like(matrix)
         for column, key in enumerate(models.columns or ()):
-            values[:, column] = models[key].predict(matrix[:, column], keys=keys, seed=seed)
+            values[:, column] = models[key].predict(matrix[:, column], tie_keys=tie_keys, seed=seed)
         return like(P, divided_by_sums(values) if self.normalize else values, columns_of(P))
 
     @alpha_by_name
     def predict_interval(
         self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
-        keys: Any = None, seed: int | None = None,
+        tie_keys: Any = None, seed: int | None = None,
     ) -> Float64s:  # fmt: skip
         """float64 (n, k, 2): for each class the interval of the bin of its column; see `ModelSet.interval`.
 
@@ -392,10 +392,10 @@ class ClassWiseBinning(ClassBinning):
             With ``normalize=True``; ``model_.interval`` is about the values before.
         """
         self._require_own_values("interval")
-        models, matrix = self.model_, self._check_scored(P, keys)
-        tables = dict(zip(models.keys, models.interval(alpha, method, simultaneous), strict=True))
+        models, matrix = self.model_, self._check_scored(P, tie_keys)
+        tables = dict(zip(models.cells, models.interval(alpha, method, simultaneous), strict=True))
         columns = [
-            models[key].lookup(matrix[:, column], tables[key], keys=keys, seed=seed)
+            models[key].lookup(matrix[:, column], tables[key], tie_keys=tie_keys, seed=seed)
             for column, key in enumerate(models.columns or ())
         ]
         return np.stack(columns, axis=1)

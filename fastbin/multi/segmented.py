@@ -136,25 +136,25 @@ class SegmentedBinning(Estimator[ModelSet]):
         return self
 
     def predict(
-        self, scores: Any, segments: Any, *, keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
+        self, scores: Any, segments: Any, *, tie_keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
     ) -> Float64s:
         """float64 (n,): calibrated probabilities, each by the model of its segment; see `ModelSet.predict`."""
-        return self.model_.predict(scores, segments, keys=keys, seed=seed, out=out, nan=nan)
+        return self.model_.predict(scores, segments, tie_keys=tie_keys, seed=seed, out=out, nan=nan)
 
     @alpha_by_name
     def predict_interval(
         self, scores: Any, segments: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson",
-        simultaneous: bool = True, keys: Any = None, seed: int | None = None, nan: str = "error",
+        simultaneous: bool = True, tie_keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row; see `ModelSet.predict_interval`."""
         return self.model_.predict_interval(
-            scores, segments, alpha=alpha, method=method, simultaneous=simultaneous, keys=keys, seed=seed, nan=nan
+            scores, segments, alpha=alpha, method=method, simultaneous=simultaneous, tie_keys=tie_keys, seed=seed, nan=nan
         )
 
     def predict_set(
-        self, scores: Any, segments: Any, *, alpha: float = 0.1, keys: Any = None, seed: int | None = None
+        self, scores: Any, segments: Any, *, alpha: float = 0.1, tie_keys: Any = None, seed: int | None = None
     ) -> Bools:
         """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row; see `ModelSet.predict_set`."""
-        return self.model_.predict_set(scores, segments, alpha=alpha, keys=keys, seed=seed)
+        return self.model_.predict_set(scores, segments, alpha=alpha, tie_keys=tie_keys, seed=seed)
 
     certificate = asks_model(ModelSet.certificate)

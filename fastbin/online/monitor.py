@@ -121,7 +121,7 @@ class Watched:
             raise InputError("is missing", "the monitor watches a set, so give the key of every row", argument="cells")
         if keys is None:
             keys = row_keys(0 if seed is None else check_seed(seed), len(scores), first_row)
-        bins = models.assign_all(scores, cells, keys=keys)
+        bins = models.assign_all(scores, cells, tie_keys=keys)
         if (bins < 0).any():
             at = int(np.argmax(bins < 0))
             cell = np.asarray(cells, dtype=object)[at]
@@ -283,7 +283,14 @@ class CalibrationMonitor(State):
     # ------------------------------------------------------------------ watching
 
     def update(
-        self, scores: Any, labels: Any, *, cells: Any = None, keys: Any = None, seed: int | None = None, positive: Any = None
+        self,
+        scores: Any,
+        labels: Any,
+        *,
+        cells: Any = None,
+        tie_keys: Any = None,
+        seed: int | None = None,
+        positive: Any = None,
     ) -> bool:
         """Look at a batch of outcomes of any size, in order: all of it, or nothing if a row is refused.
 
@@ -309,7 +316,7 @@ class CalibrationMonitor(State):
         InputError
             Naming the argument, the first bad position, its value and the remedy.
         """
-        check_same_index(scores=scores, labels=labels, cells=cells, keys=keys)
+        check_same_index(scores=scores, labels=labels, cells=cells, tie_keys=tie_keys)
         labels = compare_labels(labels, positive, is_part=True)
         with self._lock:
             state = self._state.copy()
@@ -317,8 +324,8 @@ class CalibrationMonitor(State):
             first = state.stream.n_samples
             column = as_scores(scores)
             check_same_length(scores=column, labels=as_labels(labels))
-            column, keys = self._require_watched().rows(column, cells, keys, seed, first)
-            bins = state.stream._count(column, labels, keys, seed)
+            column, tie_keys = self._require_watched().rows(column, cells, tie_keys, seed, first)
+            bins = state.stream._count(column, labels, tie_keys, seed)
             y = check_labels(labels).astype(np.int64)
             size = max(1, BLOCK_ENTRIES // state.stream.n_bins)
             for start in range(0, bins.size, size):

@@ -210,7 +210,7 @@ class StreamingBinning(State, NativeStream):
 
     # ------------------------------------------------------------------ counting
 
-    def update(self, scores: Any, labels: Any, *, keys: Any = None, seed: int | None = None, positive: Any = None) -> None:
+    def update(self, scores: Any, labels: Any, *, tie_keys: Any = None, seed: int | None = None, positive: Any = None) -> None:
         """Count a batch of any size, in order: all of it, or nothing if a row is refused.
 
         Parameters
@@ -219,7 +219,7 @@ class StreamingBinning(State, NativeStream):
             float32 and float64 are read without a copy. NaN, infinity and scores outside the range are refused.
         labels : array-like of shape (n,)
             bool, or numbers that equal 0 or 1.
-        keys : array-like of shape (n,), optional
+        tie_keys : array-like of shape (n,), optional
             Tie keys: unsigned integers below 2**64 - 1, or floats in [0, 1).
         seed : int, optional
             Without keys, the i-th sample of the stream gets the key of (seed, i); the partition's seed by default.
@@ -236,11 +236,11 @@ class StreamingBinning(State, NativeStream):
         -----
         The same state, bit for bit, as by `update_one` for each row. O(n) expected.
         """
-        self._count(scores, labels, keys, seed, positive)
+        self._count(scores, labels, tie_keys, seed, positive)
 
     def _count(self, scores: Any, labels: Any, keys: Any, seed: int | None, positive: Any = None) -> npt.NDArray[np.int32]:
         """`update`, and the bins in which the rows were counted."""
-        check_same_index(scores=scores, labels=labels, keys=keys)
+        check_same_index(scores=scores, labels=labels, tie_keys=keys)
         score_array = as_scores(scores).view(np.ndarray)
         label_array = check_labels(labels, positive=positive, is_part=True)
         n = check_same_length(scores=score_array, labels=label_array)
@@ -542,7 +542,7 @@ def row_of_each_bin(partition: BinnedModel) -> tuple[Float64s, UInt64s]:
             above = np.minimum(above, partition.score_range[1])
     scores = np.append(low, np.where(np.isfinite(above), above, partition.bin_edges))
     keys = np.full(len(scores), ANY_KEY)
-    tied = partition.assign(scores, keys=keys) != np.arange(len(scores))
+    tied = partition.assign(scores, tie_keys=keys) != np.arange(len(scores))
     scores[1:][tied[1:]], keys[1:][tied[1:]] = partition.bin_edges[tied[1:]], partition.bin_edge_keys[tied[1:]]
     keys[:1][tied[:1]] = 0
     return scores, keys
@@ -556,7 +556,7 @@ def add_counts(stream: Any, counts: Int64s, label_sums: Int64s) -> None:
     """
     partition = stream.partition
     scores, keys = row_of_each_bin(partition)
-    placed = partition.assign(scores, keys=keys) == np.arange(len(scores))
+    placed = partition.assign(scores, tie_keys=keys) == np.arange(len(scores))
     bad = ~placed & (counts > 0)
     refuse_first(bad, "counts", counts, problem=lambda b: f"is {counts[b]}, and no score lies in bin {b}")
     table = np.stack([counts - label_sums, label_sums])
@@ -564,4 +564,4 @@ def add_counts(stream: Any, counts: Int64s, label_sums: Int64s) -> None:
         if stream.n_samples:
             stream.merge(type(stream).from_bytes(stream.to_bytes()))
         label, bins = np.nonzero((table >> digit) & 1)
-        stream.update(scores[bins], label.astype(np.uint8), keys=keys[bins] if partition.needs_key else None)
+        stream.update(scores[bins], label.astype(np.uint8), tie_keys=keys[bins] if partition.needs_key else None)

@@ -415,9 +415,9 @@ def assess_model(
     sample_weight: Any = None,
     positive: Any = None,
     alpha: float = 0.1,
-    level: float = 0.05,
+    test_level: float = 0.05,
     n_bins: int | None = None,
-    keys: Any = None,
+    tie_keys: Any = None,
     seed: int | None = 0,
 ) -> Assessment:
     """Assess a fitted model, or a set of models, on test samples that were not used in its fit.
@@ -437,7 +437,7 @@ def assess_model(
     {positive}
     alpha : float
         Of the certificate and of all intervals, strictly between 0 and 1.
-    level : float
+    test_level : float
         Of the test of the certificate, strictly between 0 and 1.
     n_bins : int, optional
         Into how many bins of equal mass the calibrated probabilities are divided where they are not few values with many
@@ -467,10 +467,10 @@ def assess_model(
     """
     fitted, alpha = as_model_or_set(model), check_alpha(alpha)
     check_cells_given(fitted, cells)
-    test = _TestSet.of(fitted, scores, labels, cells, sample_weight, positive, keys, seed)
+    test = _TestSet.of(fitted, scores, labels, cells, sample_weight, positive, tie_keys, seed)
     samples, served, bins = test.samples, test.predictions_of(fitted, "calibrated"), None
     if not fitted.is_set and fitted.kind == "step":
-        bins = fitted.assign(samples.predictions, keys=test.keys, seed=test.seed).astype(np.int64)
+        bins = fitted.assign(samples.predictions, tie_keys=test.keys, seed=test.seed).astype(np.int64)
     compared = ComparedBins.of(served, samples, n_bins, bins if not fitted.is_set and fitted.has_steps else None)
     scored = partial(Scorecard.of, samples=samples, alpha=alpha, bins=compared)
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
@@ -484,8 +484,8 @@ def assess_model(
     check, known = None, np.ones(len(samples.labels), np.bool_) if test.numbers is None else test.numbers >= 0
     if certificates and not samples.is_weighted and known.any():
         check = assess.check_certificate(
-            fitted, samples.predictions, samples.labels, cells=test.cells, certificate=certificates[0], alpha=level,
-            sample_weight=samples.weights, keys=test.keys, seed=test.seed,
+            fitted, samples.predictions, samples.labels, cells=test.cells, certificate=certificates[0], test_level=test_level,
+            sample_weight=samples.weights, tie_keys=test.keys, seed=test.seed,
         )  # fmt: skip
     return Assessment(
         model=fitted,
@@ -548,7 +548,7 @@ class _TestSet(NamedTuple):
         cls, fitted: BinnedModel | ModelSet, scores: Any, labels: Any, cells: Any, sample_weight: Any, positive: Any, keys: Any,
         seed: int | None,
     ) -> _TestSet:  # fmt: skip
-        check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, keys=keys)
+        check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, tie_keys=keys)
         column, numbers = as_scores(scores), None
         if fitted.is_set:
             numbers = fitted.find(cells)
@@ -586,7 +586,7 @@ class _TestSet(NamedTuple):
             if fitted.is_set:
                 check_cells_given(fitted, self.cells)
             columns = (self.samples.predictions, self.cells)[: 1 + fitted.is_set]
-            return fitted.predict(*columns, keys=self.keys, seed=self.seed)
+            return fitted.predict(*columns, tie_keys=self.keys, seed=self.seed)
         array = np.asarray(other, dtype=np.float64)
         if array.shape != self.kept.shape:
             problem = f"has shape {array.shape}; it must hold one prediction for each of {len(self.kept)} rows"
@@ -634,7 +634,7 @@ def _about_the_cells(found: Assessment) -> Iterator[str]:
             f"{found.n_unknown:,} test samples are of cells that the set does not know. They got the value of the pool, "
             "and nothing is promised about them."
         )
-    pooled = found.model.pooled_keys
+    pooled = found.model.pooled_cells
     if pooled:
         share = f"{len(pooled):,} of {len(found.model):,} cells"
         yield f"{share} without a model of their own: the pool's promise is about all such cells together, not each."

@@ -157,7 +157,7 @@ class ImportanceWeightedBinning(Calibrator):
 
     def fit(
         self, scores: Any, labels: Any, sample_weight: Any = None, *, relative_mass: Any = None, source_scores: Any = None,
-        target_scores: Any = None, keys: Any = None, positive: Any = None, estimated: bool = False,
+        target_scores: Any = None, tie_keys: Any = None, positive: Any = None, estimated: bool = False,
     ) -> Self:  # fmt: skip
         """Fit to labelled source samples and their weights.
 
@@ -172,7 +172,7 @@ class ImportanceWeightedBinning(Calibrator):
             For "known-mass", and for "theorem10" intervals: P_source(bin) / P_target(bin), positive.
         source_scores, target_scores : array-like of float, optional
             For "counted-mass": unlabelled scores of both populations.
-        keys : array-like of shape (n,), optional
+        tie_keys : array-like of shape (n,), optional
             With a `partition` that splits ties at random: the samples' keys.
         positive : optional
             The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
@@ -193,11 +193,11 @@ class ImportanceWeightedBinning(Calibrator):
         seed = check_seed(self.seed)
         given_model = isinstance(self.partition, BinnedModel)
         score_range = self.partition.score_range if given_model else check_score_range(self.score_range)
-        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, keys=keys)
+        check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, tie_keys=tie_keys)
         score_array = np.asarray(check_scores(scores, score_range), np.float64)
         label_array, weights = check_labels(labels, positive=positive), check_weights(sample_weight)
         n = check_same_length(scores=score_array, labels=label_array, sample_weight=weights)
-        key_array = None if keys is None else as_key_array(keys, n, to_order=True)
+        key_array = None if tie_keys is None else as_key_array(tie_keys, n, to_order=True)
         rows = Rows(score_array, label_array, None, score_range, weights, key_array)
         if n == 0:
             raise InputError("is empty", "a calibrator needs samples", argument="scores")
@@ -274,7 +274,7 @@ class ImportanceWeightedBinning(Calibrator):
         """Bins of equal source mass."""
         if rows.keys is not None:
             remedy = "the keys of uniform-mass boundaries come from the seed"
-            raise InputError("is given without a partition", remedy, argument="keys")
+            raise InputError("is given without a partition", remedy, argument="tie_keys")
         n_bins = check_count(self.n_bins, "n_bins", maximum=MOST_BINS)
         scheme, share = check_choice(self.scheme, "scheme", ("umd", "ums")), check_unit_interval(self.split, "split")
         ties = check_choice(self.ties, "ties", ("whole", "random"))
@@ -345,10 +345,10 @@ class ImportanceWeightedBinning(Calibrator):
         return interval_of_rows(model, self._rows, method, level, limits, self._given_mass)
 
     def predict_interval(
-        self, scores: Any, *, keys: Any = None, seed: int | None = None, nan: str = "error", **options: Any
+        self, scores: Any, *, tie_keys: Any = None, seed: int | None = None, nan: str = "error", **options: Any
     ) -> Float64s:
         """As `BinnedModel.predict_interval`, with the options of `interval`."""
-        ends = self.model_.lookup(scores, self.interval(**options), keys=keys, seed=seed, nan=nan)
+        ends = self.model_.lookup(scores, self.interval(**options), tie_keys=tie_keys, seed=seed, nan=nan)
         return like(scores, ends, ("lower", "upper"))
 
     def certificate(
@@ -428,7 +428,7 @@ def uniform_mass_bins(rows: Rows, n_bins: int, seed: int, share: float | None, t
         split = split_samples(rows, seed, first_part(share, len(rows), n_bins))
         found, counted = split.fit_bins(n_bins, ties), split.take(1)
         bins = np.full(len(rows), -1)
-        bins[split.position[split.part == 1]] = found.partition.assign(counted.scores, keys=counted.keys)
+        bins[split.position[split.part == 1]] = found.partition.assign(counted.scores, tie_keys=counted.keys)
     origin = {name: part for name, part in found.origin().items() if name in ORIGIN}
     return RowBins(found.partition, bins, {**origin, "scheme": scheme, "n_bins_asked": n_bins})
 
@@ -442,6 +442,6 @@ def given_bins(rows: Rows, given: Any, seed: int) -> RowBins:
         partition, ties = Partition.of(model), model.ties if model.needs_key else "none"
     else:
         partition, ties = Partition(check_edges(given, None, "partition")), "none"
-    bins = partition.assign(rows.scores, keys=rows.keys, seed=None if rows.keys is not None else seed)
+    bins = partition.assign(rows.scores, tie_keys=rows.keys, seed=None if rows.keys is not None else seed)
     by_key = partition.edges[(partition.edge_keys != KEY_ABOVE) & (partition.edge_keys != np.uint64(KEY_BELOW))]
     return RowBins(partition, bins, {"scheme": "explicit", "ties": ties, "n_tied": int(np.isin(rows.scores, by_key).sum())})

@@ -123,7 +123,7 @@ class LabelShift(Calibrator):
     seed: int | None = 0
 
     @shared_docs(Calibrator.fit.__doc__)
-    def fit(self, scores: Any = None, labels: Any = None, *, keys: Any = None, positive: Any = None) -> Self:
+    def fit(self, scores: Any = None, labels: Any = None, *, tie_keys: Any = None, positive: Any = None) -> Self:
         """Find the target rate and move the model.
 
         Parameters
@@ -133,7 +133,7 @@ class LabelShift(Calibrator):
             alone, and scores are only checked.
         labels : array-like of shape (n,)
             Target labels, for "labels".
-        keys : array-like of shape (n,), optional
+        tie_keys : array-like of shape (n,), optional
             Tie keys of the scores.
         {positive}
 
@@ -145,7 +145,7 @@ class LabelShift(Calibrator):
             When what the method needs is missing or bad, or a rate of 0 or 1 is met and `smoothing` is "refuse".
         """
         model = _movable(self.source)
-        return self._move(model, self._estimate(model, scores, labels, keys, positive))
+        return self._move(model, self._estimate(model, scores, labels, tie_keys, positive))
 
     @shared_docs(Calibrator.fit.__doc__)
     def fit_counts(self, counts: Any, label_sums: Any = None) -> Self:
@@ -239,7 +239,7 @@ class LabelShift(Calibrator):
             raise InputError(f"is given, and method={method!r} uses scores alone", "pass method='labels'", argument="labels")
         if scores is None:
             raise InputError("is None", f"method={method!r} needs target scores", argument="scores")
-        return self._rate_by(method, model, scores, keys=keys)
+        return self._rate_by(method, model, scores, tie_keys=keys)
 
     def _rate_by(self, method: str, model: BinnedModel, scores: Any, **given: Any) -> RateEstimate:
         given.update({name: getattr(self, name) for name in ("source_rate", "alpha", "n_bootstrap", "seed")})

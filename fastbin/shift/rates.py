@@ -219,7 +219,7 @@ def rate_by_likelihood(
     source_rate: float | None = None,
     alpha: float = 0.1,
     n_bootstrap: int = 1000,
-    keys: Any = None,
+    tie_keys: Any = None,
     seed: int | None = 0,
 ) -> RateEstimate:
     """The target rate of label 1 by maximum likelihood, from unlabelled target scores.
@@ -276,7 +276,7 @@ def rate_by_likelihood(
     def estimate(masses: Masses, counts: Float64s) -> Float64s:
         return _mixture_rates(*masses, counts)
 
-    options = _Options(source_rate, alpha, n_bootstrap, keys, seed, counts)
+    options = _Options(source_rate, alpha, n_bootstrap, tie_keys, seed, counts)
     return _estimate_rate("likelihood", estimate, model, scores, options)
 
 
@@ -460,8 +460,8 @@ def _target_counts(model: BinnedModel, scores: Any, options: _Options, seed: int
         return check_per_bin(options.counts, "counts", model.n_bins)
     if scores is None:
         raise InputError("is None", "give target scores, or counts", argument="scores")
-    check_same_index(scores=scores, keys=keys)
-    bins = model.assign(as_scores(scores), keys=keys, seed=None if keys is not None else seed)
+    check_same_index(scores=scores, tie_keys=keys)
+    bins = model.assign(as_scores(scores), tie_keys=keys, seed=None if keys is not None else seed)
     return np.bincount(bins, minlength=model.n_bins)
 
 

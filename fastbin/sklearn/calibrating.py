@@ -120,7 +120,7 @@ def _changed(models: Any, change: Callable[[BinnedModel], BinnedModel]) -> Any:
         return change(models)
     return ModelSet._of(
         {key: change(model) for key, model in models.models.items()}, kind=models.kind, unknown=models.unknown,
-        pool=None if models.pool is None else change(models.pool), pooled_keys=models.pooled_keys, columns=models.columns,
+        pool=None if models.pool is None else change(models.pool), pooled_cells=models.pooled_cells, columns=models.columns,
         provenance=models._provenance,
     )  # fmt: skip
 

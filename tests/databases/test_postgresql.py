@@ -84,8 +84,8 @@ def test_collations_change_nothing(engine: PostgreSQL) -> None:
         keys = [int(key) for key in model.edge_keys[:50]]
         rows = ", ".join(f"({i}, {float(model.edges[i])!r}, '{key:016x}')" for i, key in enumerate(keys))
         engine.ask(f"INSERT INTO scores VALUES {rows}, (50, 0.5, NULL), (51, 0.5, '00000000000000AB'), (52, 0.5, 'ab');")
-        expected = model.predict(model.edges[:50], keys=model.edge_keys[:50]).tolist()
-        assert answers_of(engine, fb.export.sql(model, key="k", dialect="postgresql")) == [*expected, None, None, None]
+        expected = model.predict(model.edges[:50], tie_keys=model.edge_keys[:50]).tolist()
+        assert answers_of(engine, fb.export.sql(model, tie_key="k", dialect="postgresql")) == [*expected, None, None, None]
 
 
 def test_backslashes_under_both_settings(engine: PostgreSQL) -> None:

@@ -75,8 +75,8 @@ def test_keys_of_another_form_have_no_answer(engine: Spark) -> None:
     model = model_of("100 bins, keys")
     keys = [None, "", "0", "00000000000000AB", "00000000000000ab"]
     engine.load({"p": [float(model.edges[0])] * 5, "k": pa.array(keys)})
-    expected = model.predict([model.edges[0]], keys=np.array([0xAB], np.uint64))[0]
-    assert answers_of(engine, fb.export.sql(model, key="k", dialect="spark")) == [None] * 4 + [expected]
+    expected = model.predict([model.edges[0]], tie_keys=np.array([0xAB], np.uint64))[0]
+    assert answers_of(engine, fb.export.sql(model, tie_key="k", dialect="spark")) == [None] * 4 + [expected]
 
 
 @pytest.mark.parametrize("escaped", ["false", "true"])

@@ -187,7 +187,7 @@ def sets() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield (
             f"pool-{unknown}",
             lambda u=unknown: fb.ModelSet(
-                dict(zip("ab", fitted(), strict=False)), pool=fitted()[2], pooled_keys=["A", "c", "d"], unknown=u
+                dict(zip("ab", fitted(), strict=False)), pool=fitted()[2], pooled_cells=["A", "c", "d"], unknown=u
             ),
         )
     segments = np.where(DISTINCT < 0.5, "low", "high")
@@ -233,10 +233,10 @@ def of_model(model: Any) -> dict[str, Any]:
         told[name] = None if getattr(model, name) is None else hexed(getattr(model, name))
     scores, keys = questions(model)
     told["scores"], told["keys"] = hexed(scores), keys.tolist()
-    told["predicted"] = hexed(model.predict(scores, keys=keys))
-    told["bins"] = model.assign(scores, keys=keys).tolist() if model.kind == "step" else None
+    told["predicted"] = hexed(model.predict(scores, tie_keys=keys))
+    told["bins"] = model.assign(scores, tie_keys=keys).tolist() if model.kind == "step" else None
     if hasattr(model, "n_steps"):  # since 0.2.0
-        told["steps"] = model.step(scores, keys=keys).tolist() if model.kind == "step" else None
+        told["steps"] = model.step(scores, tie_keys=keys).tolist() if model.kind == "step" else None
         told |= {name: getattr(model, name) for name in ("n_steps", "has_steps", "needs_key")}
         told |= {name: float(getattr(model, name)).hex() for name in ("edges_share", "clip")}
         for name in ("first_step", "step_counts", "unlabelled_counts", "tie_counts"):
@@ -253,12 +253,12 @@ def of_model(model: Any) -> dict[str, Any]:
 
 def of_set(models: Any) -> dict[str, Any]:
     told = {name: getattr(models, name) for name in ("kind", "unknown", "n_models", "n_bins", "n_samples")}
-    told |= {name: list(getattr(models, name)) for name in ("keys", "pooled_keys")}
-    scores, keys = questions(models[models.keys[0]])
-    cells = [models.keys[i % len(models.keys)] for i in range(len(scores))]
+    told |= {name: list(getattr(models, name)) for name in ("keys", "pooled_cells")}
+    scores, keys = questions(models[models.cells[0]])
+    cells = [models.cells[i % len(models.cells)] for i in range(len(scores))]
     told["scores"], told["tie_keys"], told["cells"] = hexed(scores), keys.tolist(), cells
-    told["predicted"] = hexed(models.predict(scores, cells, keys=keys))
-    told["bins"] = models.assign_all(scores, cells, keys=keys).tolist()
+    told["predicted"] = hexed(models.predict(scores, cells, tie_keys=keys))
+    told["bins"] = models.assign_all(scores, cells, tie_keys=keys).tolist()
     return told
 
 

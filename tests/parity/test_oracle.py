@@ -29,7 +29,7 @@ def test_umd_and_ze(case: Case) -> None:
 
 def check_fit(case: Case, calibrator: fb.UniformMassBinning) -> None:
     given, expected = case.inputs, case.expected
-    model = calibrator.fit(given["scores"], given["labels"], keys=given["keys"]).model_
+    model = calibrator.fit(given["scores"], given["labels"], tie_keys=given["keys"]).model_
     assert model.edges.tolist() == [score for score, _ in expected["cuts"]]
     if given["keys"] is not None:
         assert model.edge_keys.tolist() == [int(math.ldexp(key, 64)) for _, key in expected["cuts"]]
@@ -39,8 +39,8 @@ def check_fit(case: Case, calibrator: fb.UniformMassBinning) -> None:
     # Without keys the queries that equal a boundary belong above it.
     query_keys = given["query_keys"] or [GREATEST_KEY] * len(given["queries"])
     keys = np.array(query_keys, np.float64)
-    assert (model.assign(given["queries"], keys=keys) + 1).tolist() == expected["query_bins"]
-    assert close(model.predict(given["queries"], keys=keys).tolist(), expected["query_values"], case.tolerance)
+    assert (model.assign(given["queries"], tie_keys=keys) + 1).tolist() == expected["query_bins"]
+    assert close(model.predict(given["queries"], tie_keys=keys).tolist(), expected["query_values"], case.tolerance)
 
 
 @oracle.cases("umd_error")

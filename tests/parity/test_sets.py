@@ -34,7 +34,7 @@ def test_bytes(name: str) -> None:
     assert models.to_bytes() == DATA[name]
     twin = ModelSet.from_bytes(DATA[name])
     assert twin.to_bytes() == DATA[name]
-    assert list(models.keys) == twin.keys
+    assert list(models.cells) == twin.cells
     assert models._model_of_key.tolist() == twin.model_of_key
     assert [model.to_bytes() for _, model in models.numbered] == twin.model_data
     columns = models._columns
@@ -47,14 +47,14 @@ def test_the_same_set_from_its_models(name: str) -> None:
     """Put together from mappings, in any order."""
     twin = ModelSet.from_bytes(DATA[name])
     models = [fb.BinnedModel.from_bytes(data) for data in twin.model_data]
-    own = {key: models[number] for key, number in zip(twin.keys, twin.model_of_key, strict=True) if number != twin.pool}
-    pooled = [key for key, number in zip(twin.keys, twin.model_of_key, strict=True) if number == twin.pool]
+    own = {key: models[number] for key, number in zip(twin.cells, twin.model_of_key, strict=True) if number != twin.pool}
+    pooled = [key for key, number in zip(twin.cells, twin.model_of_key, strict=True) if number == twin.pool]
     order = None
     if twin.columns is not None:
-        order = [key for _, key in sorted(zip(twin.columns, twin.keys, strict=True))]
+        order = [key for _, key in sorted(zip(twin.columns, twin.cells, strict=True))]
     made = fb.ModelSet._of(
         dict(sorted(own.items(), reverse=True)), kind=("given", "segments", "top-label", "class-wise")[twin.kind],
-        unknown=("refuse", "pool")[twin.unknown], pool=None if twin.pool == -1 else models[-1], pooled_keys=pooled[::-1],
+        unknown=("refuse", "pool")[twin.unknown], pool=None if twin.pool == -1 else models[-1], pooled_cells=pooled[::-1],
         columns=order,
     )  # fmt: skip
     assert made.to_bytes() == DATA[name]

@@ -177,11 +177,11 @@ def test_queries(vector: Vector) -> None:
         scores = np.array([query.score for query in queries], dtype)
         keys = np.array([query.key for query in queries], np.uint64)
         model = fb.BinnedModel.from_bytes(vector.model.to_bytes())
-        assert bits(model.predict(scores, keys=keys)) == bits([query.value for query in queries])
-        assert model.assign(scores, keys=keys).tolist() == [query.bin for query in queries]
-        assert bits(model.predict(scores[::-1], keys=keys[::-1])) == bits([query.value for query in queries[::-1]])
+        assert bits(model.predict(scores, tie_keys=keys)) == bits([query.value for query in queries])
+        assert model.assign(scores, tie_keys=keys).tolist() == [query.bin for query in queries]
+        assert bits(model.predict(scores[::-1], tie_keys=keys[::-1])) == bits([query.value for query in queries[::-1]])
         table = np.arange(2.0 * model.n_bins).reshape(-1, 2)
-        assert model.lookup(scores, table, keys=keys).tolist() == [
+        assert model.lookup(scores, table, tie_keys=keys).tolist() == [
             [2.0 * query.bin, 2.0 * query.bin + 1.0] for query in queries
         ]
 
@@ -202,7 +202,7 @@ def test_rows_without_keys(vector: Vector) -> None:
     seed, first_row = vector.seeded
     scores = np.array([score for score, _, _ in vector.rows])
     keys = np.array([reference.row_key(seed, first_row + i) for i in range(len(scores))], np.uint64)
-    choice = {"seed": seed} if first_row == 0 else {"keys": keys}
+    choice = {"seed": seed} if first_row == 0 else {"tie_keys": keys}
     answers = vector.model.predict(scores, **choice), vector.model.assign(scores, **choice)
     assert bits(answers[0]) == bits([value for _, _, value in vector.rows])
     assert answers[1].tolist() == [bin_number for _, bin_number, _ in vector.rows]

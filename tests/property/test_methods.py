@@ -260,7 +260,7 @@ def test_row_order_and_repetition_change_no_byte(name: str, weighting: str, draw
         assert METHODS[name]().fit(scores, labels).model_.to_bytes() == model.to_bytes()
     assert fb.BinnedModel.from_bytes(model.to_bytes()) == model
     assert [fitted.predict_one(score, 5) for score in data.scores[:5]] == model.predict(
-        data.scores[:5], keys=np.full(len(data.scores[:5]), 5, np.uint64)
+        data.scores[:5], tie_keys=np.full(len(data.scores[:5]), 5, np.uint64)
     ).tolist()
 
 

@@ -51,7 +51,7 @@ def own_fit(part: Part, weighted: bool, **options: Any) -> fb.BinnedModel:
 
 def assert_same_set(models: fb.ModelSet, cells: Cells, *, weighted: bool = False, scheme: str = "umd", seed: int = 0) -> None:
     assert set(models.models) == set(cells.own)
-    assert list(models.pooled_keys) == sorted(cells.pooled_keys)
+    assert list(models.pooled_cells) == sorted(cells.pooled_cells)
     assert (models.pool is None) == (cells.pool is None)
     parts = [(models[key], part) for key, part in cells.own.items()]
     if cells.pool is not None and cells.pool.n_samples:
@@ -116,8 +116,8 @@ def test_many_segments_are_the_fits_of_their_rows(shape: str, options: dict[str,
     scores = scores * 1e300 if "score_range" in options else scores
     calibrator = fb.UniformMassBinning(**options)
     models = quietly(fb.multi.SegmentedBinning(calibrator, min_points=20).fit, scores, labels, keys.astype(np.int32)).model_
-    pooled = np.isin(keys, models.pooled_keys)
-    assert len(models.pooled_keys) == (np.bincount(keys + 500)[::37] < max(20, calibrator._least_samples())).sum()
+    pooled = np.isin(keys, models.pooled_cells)
+    assert len(models.pooled_cells) == (np.bincount(keys + 500)[::37] < max(20, calibrator._least_samples())).sum()
     for key in models.models:
         assert models[key] == bare(quietly(calibrator.fit, scores[keys == key], labels[keys == key]).model_)
     n_bins = calibrator.n_bins if isinstance(calibrator.n_bins, str) else min(calibrator.n_bins, most_bins(int(pooled.sum())))

@@ -55,14 +55,14 @@ def test_clipping_is_clamping_by_hand(name: str, data: st.DataObject) -> None:
     again = fb.BinnedModel.from_bytes(clipping.to_bytes())
     for model in (clipping, again):
         assert model.predict(scores, seed=seed).tolist() == refusing.predict(by_hand, seed=seed).tolist()
-        assert model.predict(scores, keys=keys).tolist() == refusing.predict(by_hand, keys=keys).tolist()
+        assert model.predict(scores, tie_keys=keys).tolist() == refusing.predict(by_hand, tie_keys=keys).tolist()
         assert [model.predict_one(float(s), int(k)) for s, k in zip(scores, keys, strict=True)] == [
             refusing.predict_one(float(s), int(k)) for s, k in zip(by_hand, keys, strict=True)
         ]
         if model.pairs is not None:
             assert fb.predict_venn(model, scores).tolist() == fb.predict_venn(refusing, by_hand).tolist()
         if model.kind == "step":
-            assert model.assign(scores, keys=keys).tolist() == refusing.assign(by_hand, keys=keys).tolist()
+            assert model.assign(scores, tie_keys=keys).tolist() == refusing.assign(by_hand, tie_keys=keys).tolist()
     outside = np.flatnonzero(scores != by_hand)
     if len(outside):
         refuses(f"InputError scores[{outside[0]}]", refusing.predict, scores, seed=seed)

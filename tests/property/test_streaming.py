@@ -84,7 +84,7 @@ def test_any_batches_in_any_layout(data: st.DataObject, first: CalibrationData, 
     columns = place(np.array(scores, np.float64)), place(np.array(labels, np.uint8))
     for part in batches(rng, len(rows), data.draw(st.sampled_from(["at once", "one by one", "random"]))):
         chosen = None if keys is None else np.array(keys[part], np.uint64)
-        stream.update(*(column[part] for column in columns), keys=chosen)
+        stream.update(*(column[part] for column in columns), tie_keys=chosen)
         if rng.random() < 0.2:
             stream = StreamingBinning.from_bytes(stream.to_bytes())
     expected.update(scores, labels, keys, seed)
@@ -102,7 +102,7 @@ def test_update_one_is_update(first: CalibrationData, seed: int, keyed: bool) ->
     for i, (score, label) in enumerate(zip(first.scores, first.labels, strict=True)):
         key = None if keys is None else keys[i]
         assert stream.update_one(score, label, key) == expected.update_one(score, label, key, seed)
-    at_once.update(first.scores, first.labels, keys=None if keys is None else np.array(keys, np.uint64))
+    at_once.update(first.scores, first.labels, tie_keys=None if keys is None else np.array(keys, np.uint64))
     assert stream == at_once
     assert_same_state(stream, expected)
 

@@ -48,8 +48,8 @@ def assert_same_predictions(model: fb.BinnedModel, expected: reference.StepModel
     scores = strategies.queries(data, expected.edges, rng)
     keys = [rng.choice([0, 2**64 - 2, rng.randrange(2**64 - 1)]) for _ in scores]
     column, key_column = np.array(scores), np.array(keys, np.uint64)
-    assert model.assign(column, keys=key_column).tolist() == expected.assign(scores, keys)
-    assert_same_bits(model.predict(column, keys=key_column), expected.predict(scores, keys), "values by keys")
+    assert model.assign(column, tie_keys=key_column).tolist() == expected.assign(scores, keys)
+    assert_same_bits(model.predict(column, tie_keys=key_column), expected.predict(scores, keys), "values by keys")
     assert_same_bits(model.predict(column, seed=seed), expected.predict(scores, seed=seed), "values by seed")
     for score, key in zip(scores[:10], keys, strict=False):
         assert model.predict_one(score, key) == expected.predict_one(score, key)

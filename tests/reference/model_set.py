@@ -118,14 +118,14 @@ class ModelSet:
             raise KeyError("an unknown cell")
         return self.models[number]
 
-    def predict_one(self, number: int, score: float, key: int) -> float:
+    def predict_one(self, number: int, score: float, tie_key: int) -> float:
         """The value by the model of this number; by the pool for -1, where unknown keys are scored by it."""
-        return self._model(number)[0].predict_one(score, key)
+        return self._model(number)[0].predict_one(score, tie_key)
 
-    def assign_one(self, number: int, score: float, key: int) -> int:
+    def assign_one(self, number: int, score: float, tie_key: int) -> int:
         """The bin within the model; -1 for -1."""
         model, first_step = self._model(number)
-        step = model.assign_one(score, key)
+        step = model.assign_one(score, tie_key)
         return -1 if number == -1 else bisect_right(first_step, step) - 1
 
 

@@ -66,9 +66,9 @@ class Monitor:
         self.alarm_at: int | None = None
         self.since: list[int | None] = [None] * len(self.tolerated)
 
-    def update_one(self, score: float, label: int, key: int | None = None, seed: int = 0) -> None:
+    def update_one(self, score: float, label: int, tie_key: int | None = None, seed: int = 0) -> None:
         """Count a sample; an alarm is raised when the mean reaches 1 / alpha, a bin is named when its own reaches B / alpha."""
-        b = bin_of(self.edges, score, cap(row_key(seed, len(self.path)) if key is None else key))
+        b = bin_of(self.edges, score, cap(row_key(seed, len(self.path)) if tie_key is None else tie_key))
         self.ones[b] += label
         self.zeros[b] += 1 - label
         self.e_values[b] = two_sided_mixture(self.ones[b], self.zeros[b], *self.tolerated[b])

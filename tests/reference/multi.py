@@ -40,7 +40,7 @@ class Cells:
     """The fits of a set: one for each key that is not pooled, and one for all rows of those that are."""
 
     own: dict[Key, Part]
-    pooled_keys: list[Key]
+    pooled_cells: list[Key]
     pool: Part | None
 
 

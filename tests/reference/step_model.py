@@ -136,31 +136,31 @@ class StepModel:
     def edge_pairs(self) -> list[Edge]:
         return list(zip(self.edges, self.edge_keys, strict=True))
 
-    def assign_one(self, score: float, key: int) -> int:
+    def assign_one(self, score: float, tie_key: int) -> int:
         """The bin of one sample. NaN and infinity are refused; so are scores outside the range, but where the model clips."""
         if self.out_of_range == "clip" and math.isfinite(score):
             score = clamped(score, self.score_min, self.score_max)
         if not (math.isfinite(score) and self.score_min <= score <= self.score_max):
             raise ValueError(f"score {score!r} is outside [{self.score_min}, {self.score_max}]")
-        return bin_of(self.edge_pairs, score, cap(key))
+        return bin_of(self.edge_pairs, score, cap(tie_key))
 
-    def predict_one(self, score: float, key: int) -> float:
+    def predict_one(self, score: float, tie_key: int) -> float:
         """The value of the sample's bin, randomised as in Gupta & Ramdas 2021, Algorithm 2, where delta > 0."""
-        value = self.values[self.assign_one(score, key)]
+        value = self.values[self.assign_one(score, tie_key)]
         if self.delta == 0.0:
             return value
-        return (value + self.delta * value_randomiser(cap(key))) / (1.0 + self.delta)
+        return (value + self.delta * value_randomiser(cap(tie_key))) / (1.0 + self.delta)
 
     def needs_key(self, score: float) -> bool:
         """Does the answer for this score depend on the key?"""
         split_at_random = any(score == edge and KEY_ABOVE < edge_key < KEY_BELOW for edge, edge_key in self.edge_pairs)
         return self.delta > 0.0 or split_at_random
 
-    def assign(self, scores: Sequence[float], keys: Sequence[int] | None = None, seed: int = 0) -> list[int]:
-        return [self.assign_one(score, key) for score, key in zip(scores, self._keys(scores, keys, seed), strict=True)]
+    def assign(self, scores: Sequence[float], tie_keys: Sequence[int] | None = None, seed: int = 0) -> list[int]:
+        return [self.assign_one(score, key) for score, key in zip(scores, self._keys(scores, tie_keys, seed), strict=True)]
 
-    def predict(self, scores: Sequence[float], keys: Sequence[int] | None = None, seed: int = 0) -> list[float]:
-        return [self.predict_one(score, key) for score, key in zip(scores, self._keys(scores, keys, seed), strict=True)]
+    def predict(self, scores: Sequence[float], tie_keys: Sequence[int] | None = None, seed: int = 0) -> list[float]:
+        return [self.predict_one(score, key) for score, key in zip(scores, self._keys(scores, tie_keys, seed), strict=True)]
 
     @staticmethod
     def _keys(scores: Sequence[float], keys: Sequence[int] | None, seed: int) -> Sequence[int]:

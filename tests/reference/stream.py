@@ -62,13 +62,13 @@ class Stream:
         if self.running_variances is not None:
             self.running_variances = self.running_variances or [0.0] * n_bins
 
-    def update_one(self, score: float, label: int, key: int | None = None, seed: int = 0) -> int:
+    def update_one(self, score: float, label: int, tie_key: int | None = None, seed: int = 0) -> int:
         """Count one sample; without a key it gets that of its row, the rows of a stream being numbered as they come."""
         if not (math.isfinite(score) and self.score_min <= score <= self.score_max):
             raise ValueError(f"score {score!r}")
         if label not in (0, 1):
             raise ValueError(f"label {label!r}")
-        b = bin_of(self.edges, score, cap(row_key(seed, self.n_samples) if key is None else key))
+        b = bin_of(self.edges, score, cap(row_key(seed, self.n_samples) if tie_key is None else tie_key))
         if self.running_variances is not None:
             mean = self.label_sums[b] / self.counts[b] if self.counts[b] > 0 else 0.5
             difference = label - mean
@@ -81,12 +81,12 @@ class Stream:
         return b
 
     def update(
-        self, scores: Sequence[float], labels: Sequence[int], keys: Sequence[int] | None = None, seed: int = 0
+        self, scores: Sequence[float], labels: Sequence[int], tie_keys: Sequence[int] | None = None, seed: int = 0
     ) -> list[int]:
         """Count all samples, or none if one of them cannot be counted. The bins they were counted in."""
         if scores:
             check(scores, labels, self.score_min, self.score_max)
-        chosen = keys if keys is not None else [None] * len(scores)
+        chosen = tie_keys if tie_keys is not None else [None] * len(scores)
         return [self.update_one(*row, seed=seed) for row in zip(scores, labels, chosen, strict=True)]
 
     def merge(self, other: Stream) -> None:

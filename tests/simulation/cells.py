@@ -63,7 +63,7 @@ class Segments:
         """The truth about a fit to the rows with these numbers."""
         least = np.full(models.n_models, np.inf)
         np.minimum.at(least, models.find(self.cells[at]), self.scores[at])
-        names = [models.pooled_keys if name is None else (name,) for name, _ in models.numbered]
+        names = [models.pooled_cells if name is None else (name,) for name, _ in models.numbered]
         return Fitted.of(models, [self.column(keys) for keys in names], least)  # type: ignore[arg-type]
 
 

@@ -125,7 +125,7 @@ def test_the_truth_is_that_of_the_rows_that_fall_in_each_bin() -> None:
     ):
         fitted = population.fit(np.random.default_rng(3), n, estimator)
         models = fitted.models
-        rows = np.isin(population.cells, models.keys)
+        rows = np.isin(population.cells, models.cells)
         scores, cells, chances = population.scores[rows], population.cells[rows], population.chances[rows]
         bins = models.assign_all(scores, cells)
         counts = np.bincount(bins, minlength=models.n_bins)
@@ -149,7 +149,7 @@ def test_the_mix_of_a_pool_is_that_of_its_calibration_samples() -> None:
     for _ in range(300):
         cells = rng.choice(100, n, p=expected / n)
         fit = SEGMENTED(fb.UniformMassBinning(1)).fit(np.full(n, 0.5), rng.random(n) < rates[cells], cells)
-        pooled = np.isin(np.arange(100), fit.model_.pooled_keys)
+        pooled = np.isin(np.arange(100), fit.model_.pooled_cells)
         assert fit.model_.pool is not None
         low, high = clopper_pearson(fit.model_.pool.label_sums, fit.model_.pool.counts, ALPHA)[0]
         for i, weights in enumerate((np.bincount(cells, minlength=100), expected)):

@@ -60,7 +60,7 @@ def failures(population: Population, n: int, runs: int, alpha: float, *, overlap
     for _ in range(runs):
         scores, labels, groups = population.draw(rng, n)
         given = {f"{g}": groups == g for g in range(4)} if overlapping else groups
-        audit = assess.audit_groups(model, scores, labels, given, epsilon=EPSILON, alpha=alpha)
+        audit = assess.audit_groups(model, scores, labels, given, epsilon=EPSILON, test_level=alpha)
         rates = [population.rates[int(group.name), group.bins] for group in audit.groups]
         ends = [group.intervals for group in audit.groups]
         missed = any(((own < end[:, 0]) | (own > end[:, 1])).any() for own, end in zip(rates, ends, strict=True))

@@ -47,12 +47,12 @@ def test_hard_scores_have_the_bits_of_predict(spark: Any, name: str) -> None:
     columns = {SCORE: [*rows.scores.tolist(), *bad.tolist(), None], "row": np.arange(20_001.0 + len(bad))}
     keyed = {} if rows.keys is None else {KEY: digits(np.append(rows.keys, np.zeros(len(bad) + 1, np.uint64)))}
     scored = fb.engines.predict(
-        table_of(spark, **columns, **keyed), model, score=SCORE, key=KEY if keyed else None, output="a.b"
+        table_of(spark, **columns, **keyed), model, score=SCORE, tie_key=KEY if keyed else None, output="a.b"
     )
     assert scored.columns == [*columns, *keyed, "a.b"]
     numbers, values = collected(scored, "row", "a.b")
     values = values[np.argsort(numbers)]
-    assert np.array_equal(bits(values[:20_000]), bits(model.predict(rows.scores, keys=rows.keys)))
+    assert np.array_equal(bits(values[:20_000]), bits(model.predict(rows.scores, tie_keys=rows.keys)))
     assert np.isnan(values[20_000:]).all()
 
 
@@ -60,7 +60,7 @@ def a_set(unknown: str) -> tuple[fb.ModelSet, dict[str, Any]]:
     names = ["o'hara", 'b "c"', "{x}", "\N{SNOWMAN}", "\\"]
     models = fb.ModelSet(
         dict(zip(names, map(model_of, ("10 bins", "whole ties", "two resolutions", "edges from above")), strict=False)),
-        pool=model_of("2 bins"), pooled_keys=["\\"], unknown=unknown,
+        pool=model_of("2 bins"), pooled_cells=["\\"], unknown=unknown,
     )  # fmt: skip
     cells = [*names, *(["strange"] if unknown == "pool" else [])]
     scores = np.concatenate([hard_rows(models.get(cell, models.pool), 2000, 4).scores for cell in cells])
@@ -90,15 +90,15 @@ def test_counts_and_assessments_are_those_of_the_rows(spark: Any, name: str) -> 
     labels, days, weights = rng.random(5000) < 0.4, rng.integers(0, 3, 5000), rng.integers(0, 4, 5000)
     keyed = {} if keys is None else {"k": digits(keys)}
     table = table_of(spark, p=rows.scores, y=labels, d=days, w=weights, **keyed)
-    names = {"score": "p", "label": "y", "key": "k" if keyed else None}
+    names = {"score": "p", "label": "y", "tie_key": "k" if keyed else None}
     counts = fb.engines.count(table, model, **names, weight="w", by="d")
-    bins = model.assign(rows.scores, keys=keys)
+    bins = model.assign(rows.scores, tie_keys=keys)
     for day, part in counts.groups.items():
         own = days == day
         assert np.array_equal(part.counts, np.bincount(bins[own], weights[own], model.n_bins))
         assert np.array_equal(part.label_sums, np.bincount(bins[own], weights[own] * labels[own], model.n_bins))
     about = fb.engines.assess(table, model, **names)
-    here = assess_model(model, rows.scores, labels, keys=keys)
+    here = assess_model(model, rows.scores, labels, tie_keys=keys)
     assert about.n_positive == here.n_positive
     assert (about.check is None) == (here.check is None)
     if here.check is not None:
@@ -130,5 +130,5 @@ def test_segments_are_those_of_the_fit_in_memory(spark: Any, ties: str, text: bo
         here = method.fit(scores, labels, segments, weights).model_
         table = table_of(spark, p=scores, y=labels, s=segments, w=weights)
         there = fb.engines.fit(table, score="p", label="y", weight="w", segment="s", calibrator=method)
-    assert len(here.pooled_keys) > 2
+    assert len(here.pooled_cells) > 2
     assert there.to_bytes() == here.to_bytes()

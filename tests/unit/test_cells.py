@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from wordings import refuses
 
-from fastbin._base.cells import TextCells, as_cells, check_key, in_order
+from fastbin._base.cells import TextCells, as_cells, check_cell, in_order
 
 
 def read(cells: Any) -> list[Any]:
@@ -97,10 +97,10 @@ def test_the_longest_text() -> None:
 
 
 def test_one_key() -> None:
-    assert check_key(np.int8(3)) == 3
-    assert check_key(np.str_("a")) == "a"
+    assert check_cell(np.int8(3)) == 3
+    assert check_cell(np.str_("a")) == "a"
     for key in (True, 1.0, None, b"a", np.bool_(True)):
-        refuses("InputTypeError cell", check_key, key)
+        refuses("InputTypeError cell", check_cell, key)
 
 
 def test_order_is_that_of_bytes() -> None:

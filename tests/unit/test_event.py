@@ -164,6 +164,6 @@ def test_same_map_of_sets() -> None:
     assert models.same_map(fb.ModelSet({"b": other, "a": one._replace(event="x")}))
     for different in (
         fb.ModelSet({"a": one, "b": one}), fb.ModelSet({"a": one, "c": other}), fb.ModelSet({"a": one}),
-        fb.ModelSet({"a": one}, pool=other, pooled_keys=["b"]), fb.ModelSet({"a": one, "b": other}, pool=one, unknown="pool"),
+        fb.ModelSet({"a": one}, pool=other, pooled_cells=["b"]), fb.ModelSet({"a": one, "b": other}, pool=one, unknown="pool"),
     ):  # fmt: skip
         assert not models.same_map(different)

@@ -160,15 +160,17 @@ def test_small_integers_are_refused_as_keys(ids: Any) -> None:
     """All of them would be below the key of any boundary."""
     model = tied_model()
     at = int(np.argmax(ids))
-    refuses(f"InputError keys[{at}]: is {max(ids)}, and no other is larger", model.predict, np.full(len(ids), 0.5), keys=ids)
+    refuses(
+        f"InputError tie_keys[{at}]: is {max(ids)}, and no other is larger", model.predict, np.full(len(ids), 0.5), tie_keys=ids
+    )
     keys = fb.hash_keys(ids, "s")
-    served = model.predict(np.full(len(ids), 0.5), keys=keys)
+    served = model.predict(np.full(len(ids), 0.5), tie_keys=keys)
     assert set(served.tolist()) == {0.25, 0.75}
 
 
 @pytest.mark.parametrize("keys", [[0] * 16, [5, 7, 9], np.array([0, 2**64 - 2] * 8, np.uint64), [*range(16), 2**32]])
 def test_few_equal_and_large_keys_pass(keys: Any) -> None:
-    assert len(tied_model().predict(np.full(len(keys), 0.5), keys=keys)) == len(keys)
+    assert len(tied_model().predict(np.full(len(keys), 0.5), tie_keys=keys)) == len(keys)
 
 
 def test_the_greatest_key_is_the_one_that_is_not_reserved() -> None:

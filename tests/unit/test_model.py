@@ -202,15 +202,15 @@ def test_predict_one_and_predict_agree() -> None:
     scores = [0.0, -0.0, 0.1, 0.25, math.nextafter(0.25, 1), 0.5, math.nextafter(0.5, 0), 1.0]
     for key in (0, 2**63 - 1, 2**63, 2**64 - 2):
         keys = np.full(len(scores), key, np.uint64)
-        assert [made.predict_one(score, key) for score in scores] == made.predict(scores, keys=keys).tolist()
-        assert [made.assign_one(score, key) for score in scores] == made.assign(scores, keys=keys).tolist()
+        assert [made.predict_one(score, key) for score in scores] == made.predict(scores, tie_keys=keys).tolist()
+        assert [made.assign_one(score, key) for score in scores] == made.assign(scores, tie_keys=keys).tolist()
 
 
 def test_lookup_gives_rows_of_a_table() -> None:
     made = model()
     table = np.arange(12.0).reshape(4, 3)
     scores, keys = [0.9, 0.1, 0.25], np.array([0, 0, 2**63], np.uint64)
-    assert made.lookup(scores, table, keys=keys).tolist() == table[made.assign(scores, keys=keys)].tolist()
+    assert made.lookup(scores, table, tie_keys=keys).tolist() == table[made.assign(scores, tie_keys=keys)].tolist()
     for wrong in (table[:3], np.empty((5, 3)), np.empty((4, 0))):
         refuses("InputError: table must have one row per bin (4), got shape", made.lookup, scores, wrong)
 
@@ -227,7 +227,7 @@ def test_interval_is_one_row_a_bin() -> None:
     each = model().interval(alpha=0.2, simultaneous=False)
     assert (each[:, 1] - each[:, 0] < intervals[:, 1] - intervals[:, 0]).all()
     keys = np.array([2**64 - 2, 0], np.uint64)
-    assert model().predict_interval([0.25, 0.7], alpha=0.2, keys=keys).tolist() == intervals[[1, 3]].tolist()
+    assert model().predict_interval([0.25, 0.7], alpha=0.2, tie_keys=keys).tolist() == intervals[[1, 3]].tolist()
 
 
 def test_no_tally_no_promise() -> None:

@@ -25,14 +25,14 @@ def fitted(n: int = 400, power: float = 1.0, **options: Any) -> fb.BinnedModel:
 NORTH, SOUTH, REST = fitted(), fitted(n_bins=7, power=2.0), fitted(n_bins=2)
 FINE = fb.CertifiedCalibration(n_bins=3).fit(s := RNG.random(500), RNG.random(500) < s).model_
 TEXT = fb.ModelSet({"south": SOUTH, "north": NORTH, "fine": FINE})
-POOLED = fb.ModelSet({7: NORTH, -3: SOUTH}, pool=REST, pooled_keys=[12, -20], unknown="pool")
+POOLED = fb.ModelSet({7: NORTH, -3: SOUTH}, pool=REST, pooled_cells=[12, -20], unknown="pool")
 SCORES = RNG.random(1000)
 
 
 def test_keys_and_models() -> None:
     assert TEXT.keys == tuple(TEXT) == ("fine", "north", "south")
     assert len(TEXT) == TEXT.n_models == 3
-    assert (TEXT.kind, TEXT.unknown, TEXT.pool, TEXT.pooled_keys, TEXT.columns) == ("given", "refuse", None, (), None)
+    assert (TEXT.kind, TEXT.unknown, TEXT.pool, TEXT.pooled_cells, TEXT.columns) == ("given", "refuse", None, (), None)
     assert TEXT.models == {"fine": FINE, "north": NORTH, "south": SOUTH}
     assert TEXT["south"] == SOUTH
     assert TEXT.n_bins == 3 + 4 + 7
@@ -53,7 +53,7 @@ def test_a_model_reads_as_a_set_of_one_without_a_key() -> None:
 
 def test_the_pool_is_the_last_model() -> None:
     assert POOLED.keys == (-20, -3, 7, 12)
-    assert POOLED.pooled_keys == (-20, 12)
+    assert POOLED.pooled_cells == (-20, 12)
     assert POOLED.pool == POOLED[12] == POOLED[-20] == REST
     assert POOLED.numbered == [(-3, SOUTH), (7, NORTH), (None, REST)]
     assert POOLED.models == {-3: SOUTH, 7: NORTH}
@@ -127,11 +127,11 @@ def test_tie_keys_belong_to_rows() -> None:
     models = fb.ModelSet({"a": model, "b": model})
     cells = np.array(["a", "b"])[np.arange(400) // 3 % 2]
     keys = RNG.integers(0, 2**64 - 1, 400, np.uint64)
-    assert np.array_equal(models.predict(scores, cells, keys=keys), model.predict(scores, keys=keys))
+    assert np.array_equal(models.predict(scores, cells, tie_keys=keys), model.predict(scores, tie_keys=keys))
     assert np.array_equal(models.predict(scores, cells, seed=3), model.predict(scores, seed=3))
     assert models.predict_one(0.5, "a", 17) == model.predict_one(0.5, 17)
     assert len(np.unique(models.predict(scores, cells))) == 2
-    refuses("InputError: keys and seed are both given,", models.predict, scores, cells, keys=keys, seed=3)
+    refuses("InputError: tie_keys and seed are both given,", models.predict, scores, cells, tie_keys=keys, seed=3)
 
 
 def test_intervals_of_rows_are_those_of_their_bins() -> None:
@@ -165,7 +165,7 @@ def test_certificates() -> None:
     assert POOLED.certificate(0.1, which=12) == REST.certificate(0.1)
 
 
-@pytest.mark.parametrize("models", [TEXT, POOLED, fb.ModelSet({}, pool=REST, pooled_keys=["a", "b"])])
+@pytest.mark.parametrize("models", [TEXT, POOLED, fb.ModelSet({}, pool=REST, pooled_cells=["a", "b"])])
 def test_bytes_and_copies(models: fb.ModelSet, tmp_path: Path) -> None:
     path = tmp_path / "cells.fbm"
     models.save(path)
@@ -176,13 +176,13 @@ def test_bytes_and_copies(models: fb.ModelSet, tmp_path: Path) -> None:
         assert hash(again) == hash(models)
         assert again.to_bytes() == models.to_bytes() == path.read_bytes()
         assert again.numbered == models.numbered
-        assert (again.keys, again.pooled_keys, again.unknown) == (models.keys, models.pooled_keys, models.unknown)
+        assert (again.cells, again.pooled_cells, again.unknown) == (models.cells, models.pooled_cells, models.unknown)
     assert repr(loaded) == repr(models)
 
 
 def test_order_of_the_mapping_does_not_matter() -> None:
     assert fb.ModelSet({"north": NORTH, "fine": FINE, "south": SOUTH}) == TEXT
-    assert fb.ModelSet({-3: SOUTH, 7: NORTH}, pool=REST, pooled_keys=[-20, 12], unknown="pool") == POOLED
+    assert fb.ModelSet({-3: SOUTH, 7: NORTH}, pool=REST, pooled_cells=[-20, 12], unknown="pool") == POOLED
     assert TEXT != POOLED
     assert TEXT != NORTH
 
@@ -192,17 +192,17 @@ def test_order_of_the_mapping_does_not_matter() -> None:
     [
         (([NORTH],), {}, "InputTypeError models"),
         (({},), {}, "InputError models"),
-        (({1: NORTH, "a": SOUTH},), {}, "InputError keys[1]"),
+        (({1: NORTH, "a": SOUTH},), {}, "InputError cells[1]"),
         (({True: NORTH},), {}, "InputTypeError a key of models: is True;"),
         (({1.5: NORTH},), {}, "InputTypeError a key of models: is 1.5;"),
         (({"": NORTH},), {}, "InputError a key of models"),
         (({1: 3},), {}, "InputTypeError: models[1] is of type"),
         (({1: NORTH},), {"pool": REST}, "InputError pool"),
-        (({1: NORTH},), {"pooled_keys": [2]}, "InputError: pooled_keys and unknown='pool'"),
-        (({1: NORTH},), {"unknown": "pool"}, "InputError: pooled_keys and unknown='pool'"),
+        (({1: NORTH},), {"pooled_cells": [2]}, "InputError: pooled_cells and unknown='pool'"),
+        (({1: NORTH},), {"unknown": "pool"}, "InputError: pooled_cells and unknown='pool'"),
         (({1: NORTH},), {"unknown": "ignore"}, "InputError unknown"),
-        (({1: NORTH},), {"pool": REST, "pooled_keys": [1]}, "InputError keys"),
-        (({1: NORTH},), {"pool": "a.fbm", "pooled_keys": [2]}, "InputTypeError: pool is the path 'a.fbm'"),
+        (({1: NORTH},), {"pool": REST, "pooled_cells": [1]}, "InputError cells"),
+        (({1: NORTH},), {"pool": "a.fbm", "pooled_cells": [2]}, "InputTypeError: pool is the path 'a.fbm'"),
     ],
 )
 def test_impossible_sets_are_refused(arguments: tuple[Any, ...], options: dict[str, Any], message: str) -> None:

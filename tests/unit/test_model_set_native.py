@@ -52,8 +52,8 @@ def test_models_of_flat_arrays_are_those_of_their_parts() -> None:
     n_bins = [3, 1, 7, 2, 5]
     models = flat(n_bins, np.array([-4, 0, 3, 9, 11]))
     given, tie = models.given, 0
-    assert (models.kind, models.n_models, models.keys) == ("segments", 5, (-4, 0, 3, 9, 11))
-    for i, (n, key) in enumerate(zip(n_bins, models.keys, strict=True)):
+    assert (models.kind, models.n_models, models.cells) == ("segments", 5, (-4, 0, 3, 9, 11))
+    for i, (n, key) in enumerate(zip(n_bins, models.cells, strict=True)):
         bins = slice(given["first"][i], given["first"][i] + n)
         edges = slice(given["first"][i] - i, given["first"][i] - i + n - 1)
         is_whole = given["ties"][i] == 5
@@ -70,7 +70,7 @@ def test_models_of_flat_arrays_are_those_of_their_parts() -> None:
 
 def test_a_pool_and_texts_of_flat_arrays() -> None:
     models = flat([2, 3, 4], ["a", "b", "c", "d"], model_of_key=np.array([2, 0, 2, 1], np.int32), pool=2, unknown=1)
-    assert models.pooled_keys == ("a", "c")
+    assert models.pooled_cells == ("a", "c")
     assert (models.n_bins, models.unknown) == (9, "pool")
     assert models["d"].n_bins == 3
 
@@ -292,7 +292,7 @@ def test_large_columns_of_every_layout() -> None:
     cells, scores = RNG.choice([1, 5, 8], n), RNG.random(n).astype(np.float32)
     for order in (np.arange(n), np.argsort(cells, kind="stable")):
         expected = np.empty(n)
-        for key in models.keys:
+        for key in models.cells:
             expected[cells[order] == key] = models[key].predict(scores[order][cells[order] == key])
         assert np.array_equal(models.predict(scores[order], cells[order]), expected)
         assert np.array_equal(models.predict(scores[order].astype(np.float64).tolist(), cells[order].tolist()), expected)

@@ -34,7 +34,7 @@ def model() -> fb.BinnedModel:
 def models(model: fb.BinnedModel) -> fb.ModelSet:
     other = fb.UniformMassBinning(n_bins=3).fit(SCORES[TEST], LABELS[TEST])
     few = fb.UniformMassBinning(n_bins=2).fit(RNG.random(300), RNG.random(300) < 0.5)
-    return fb.ModelSet({"<north>": model, "south": other}, pool=few, pooled_keys=["islands"])
+    return fb.ModelSet({"<north>": model, "south": other}, pool=few, pooled_cells=["islands"])
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +289,7 @@ def test_the_frame_of_a_set_has_joint_intervals(models: fb.ModelSet) -> None:
 
 def test_cells_of_any_type_go_into_frames(model: fb.BinnedModel) -> None:
     halves = [fb.UniformMassBinning(n_bins=2).fit(SCORES[half], LABELS[half]) for half in (slice(1500), TEST)]
-    models = fb.ModelSet({1000: halves[0]}, pool=halves[1], pooled_keys=[7])
+    models = fb.ModelSet({1000: halves[0]}, pool=halves[1], pooled_cells=[7])
     assert models.to_polars()["cell"].to_list() == [1000, 1000, None, None]
     certificate = models.certificate()
     assert certificate.to_polars()["cell"].to_list() == [1000, None]  # type: ignore[union-attr]
@@ -324,7 +324,7 @@ def test_plain_values_are_ready_for_json(things: dict[str, Any]) -> None:
     for name in NAMES:
         json.dumps(things[name].to_dict(), allow_nan=False)
     assert things["model"].to_dict(alpha=None)["alpha"] is None
-    assert things["set"].to_dict()["pooled_keys"] == ["islands"]
+    assert things["set"].to_dict()["pooled_cells"] == ["islands"]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

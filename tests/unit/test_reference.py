@@ -133,7 +133,7 @@ def test_worked_example() -> None:
     assert umd.edges == [0.33, 0.74]
     assert umd.exact_values == [Fraction(1, 3), Fraction(2, 3), 1]
     assert umd.counts == [3, 3, 2]
-    assert umd.predict([0.33, 1.0], keys=[MAX_KEY, 0]) == [2 / 3, 1.0]
+    assert umd.predict([0.33, 1.0], tie_keys=[MAX_KEY, 0]) == [2 / 3, 1.0]
     assert uniform_mass(EXAMPLE_SCORES, EXAMPLE_LABELS, 3, "ze").exact_values == [Fraction(1, 4), Fraction(3, 4), 1]
 
     umb = uniform_mass(EXAMPLE_SCORES, EXAMPLE_LABELS, 3, "umb")
@@ -155,7 +155,7 @@ def test_the_key_decides_at_an_edge() -> None:
 def test_the_key_reserved_for_edges_counts_as_the_greatest_key() -> None:
     model = uniform_mass([0.5] * 6, [0, 1, 0, 1, 0, 1], 2, "umb", "lower")
     assert model.edge_pairs == [(0.5, 2**64 - 1)]
-    assert model.assign([0.5, 0.5], keys=[0, 2**64 - 1]) == [0, 0]
+    assert model.assign([0.5, 0.5], tie_keys=[0, 2**64 - 1]) == [0, 0]
 
 
 def test_ties_upper_and_lower_need_no_key() -> None:
@@ -243,7 +243,7 @@ def test_a_bin_without_weight_has_no_mean() -> None:
 
 def test_delta_randomises_values() -> None:
     model = uniform_mass(EXAMPLE_SCORES, EXAMPLE_LABELS, 3, delta=0.25)
-    predictions = model.predict([0.5] * 200, keys=[reference.row_key(9, row) for row in range(200)])
+    predictions = model.predict([0.5] * 200, tie_keys=[reference.row_key(9, row) for row in range(200)])
     assert len(set(predictions)) == 200
     assert all(2 / 3 / 1.25 <= value < (2 / 3 + 0.25) / 1.25 for value in predictions)
     assert model.predict([0.5] * 200, seed=9) == predictions

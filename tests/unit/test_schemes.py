@@ -157,8 +157,8 @@ def test_keys_and_seed_exclude_each_other(method: str) -> None:
     table = (np.zeros((3, 1)),) if method == "lookup" else ()
     call = getattr(model, method)
     keys = np.arange(100, dtype=np.uint64) << np.uint64(50)
-    refuses("InputError: keys and seed are both given,", call, scores, *table, keys=keys, seed=3)
-    assert len(call(scores, *table, keys=keys)) == len(call(scores, *table, seed=3)) == 100
+    refuses("InputError: tie_keys and seed are both given,", call, scores, *table, tie_keys=keys, seed=3)
+    assert len(call(scores, *table, tie_keys=keys)) == len(call(scores, *table, seed=3)) == 100
 
 
 # Ten samples in each bin: sum w = 6 and 9, of label 1 .75 and 8.25, sum w w = 4 and 8.5 (at least 36 / 10, at most 36).

@@ -162,7 +162,7 @@ def test_whole_ties_need_no_key() -> None:
     scores = np.linspace(0.0, 1.0, 1001)
     assert not made.needs_key
     assert made.predict(scores, seed=1).tolist() == made.predict(scores, seed=2).tolist()
-    assert made.predict(scores, keys=np.zeros(1001, np.uint64)).tolist() == made.predict(scores).tolist()
+    assert made.predict(scores, tie_keys=np.zeros(1001, np.uint64)).tolist() == made.predict(scores).tolist()
 
 
 def test_streams_count_in_bins() -> None:

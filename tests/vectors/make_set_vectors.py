@@ -122,12 +122,12 @@ def set_vectors() -> str:
 def _set(name: str, models_: ModelSet) -> Iterator[str]:
     rng, data = Random(name), models_.to_bytes()
     yield ""
-    yield f"set {name} {len(models_.models)} {len(models_.keys)}"
+    yield f"set {name} {len(models_.models)} {len(models_.cells)}"
     for start in range(0, len(data), 64):
         yield f"bytes {data[start : start + 64].hex()}"
     yield "create"
-    others: list[Key] = ["", "zz", "b" * 1025, "A", "é "] if isinstance(models_.keys[0], str) else [5, -(10**9), 2**63 - 2, 6]
-    for key in [*models_.keys[:40], *others]:
+    others: list[Key] = ["", "zz", "b" * 1025, "A", "é "] if isinstance(models_.cells[0], str) else [5, -(10**9), 2**63 - 2, 6]
+    for key in [*models_.cells[:40], *others]:
         number = models_.find(key)
         yield f"find_text {key.encode().hex() or '-'} {number}" if isinstance(key, str) else f"find {key} {number}"
     lowest = -1 if models_.unknown == POOL else 0

@@ -81,7 +81,9 @@ def test_a_true_promise_is_seldom_contradicted_and_a_broken_one_seldom_confirmed
     outside = np.repeat([0.2, 0.6001, 0.7], 300)
 
     def verdicts(rates: np.ndarray) -> Counter[str]:
-        drawn = (assess.check_certificate(model, scores, rng.random(900) < rates, epsilon=0.1, alpha=0.2) for _ in range(400))
+        drawn = (
+            assess.check_certificate(model, scores, rng.random(900) < rates, epsilon=0.1, test_level=0.2) for _ in range(400)
+        )
         return Counter(check.verdict for check in drawn)
 
     most = 400 * 0.2 + 3 * math.sqrt(400 * 0.2 * 0.8)
@@ -222,21 +224,23 @@ def test_sentences_for_every_verdict_are_distinct() -> None:
 
 
 SET = fb.ModelSet(
-    {"north": model_of([0.2, 0.5]), "south": model_of([0.1, 0.4, 0.7], 2000)}, pool=model_of([0.5], 500), pooled_keys=["isle"]
+    {"north": model_of([0.2, 0.5]), "south": model_of([0.1, 0.4, 0.7], 2000)}, pool=model_of([0.5], 500), pooled_cells=["isle"]
 )
 VALUES: dict[str, list[float]] = {"north": [0.2, 0.5], "south": [0.1, 0.4, 0.7], "isle": [0.5]}
 
 
 def test_every_model_is_checked_at_its_share() -> None:
     scores, labels, cells = cells_of(VALUES | {"south": [0.1, 0.48, 0.7]}, 3000)
-    check = assess.check_certificate(SET, scores, labels, cells=cells, alpha=0.06)
+    check = assess.check_certificate(SET, scores, labels, cells=cells, test_level=0.06)
     joint = SET.certificate()
     assert [name for name, _ in check.parts] == ["north", "south", None]
     for (name, part), (named, promise) in zip(check.parts, joint.parts, strict=True):
         assert name == named
         own = cells == (name or "isle")
         model = SET.pool if name is None else SET[name]
-        alone = assess.check_certificate(model, scores[own], labels[own], certificate=promise, alpha=0.02, power=0.9 ** (1 / 3))
+        alone = assess.check_certificate(
+            model, scores[own], labels[own], certificate=promise, test_level=0.02, power=0.9 ** (1 / 3)
+        )
         assert part.to_dict() == alone.to_dict()
     assert check.verdict == "contradicted"
     assert check.names_with("contradicted") == ["south"]
@@ -269,7 +273,7 @@ def test_joint_verdicts() -> None:
 
 def test_models_without_samples_and_unknown_cells_have_no_claim() -> None:
     models = fb.ModelSet(
-        {"a": model_of([0.2, 0.6]), "b": model_of([0.5], 0)}, pool=model_of([0.5]), pooled_keys=["c"], unknown="pool"
+        {"a": model_of([0.2, 0.6]), "b": model_of([0.5], 0)}, pool=model_of([0.5]), pooled_cells=["c"], unknown="pool"
     )
     scores, labels, cells = cells_of({"a": [0.2, 0.6], "b": [0.9], "c": [0.5], "z": [0.0]}, 20000)
     check = assess.check_certificate(models, scores, labels, cells=cells)
@@ -293,8 +297,8 @@ def test_tied_scores_follow_the_keys_of_their_rows() -> None:
     scores, cells = rng.integers(0, 4, 2000) / 4, rng.integers(0, 2, 2000)
     labels = rng.random(2000) < scores
     for keys, seed in ((None, 7), (rng.random(2000), 0)):
-        check = assess.check_certificate(models, scores, labels, cells=cells, keys=keys, seed=seed)
-        bins = models.assign_all(scores, cells, keys=keys, seed=None if keys is not None else seed)
+        check = assess.check_certificate(models, scores, labels, cells=cells, tie_keys=keys, seed=seed)
+        bins = models.assign_all(scores, cells, tie_keys=keys, seed=None if keys is not None else seed)
         expected = np.bincount(bins, minlength=models.n_bins)
         assert np.concatenate([part.counts for _, part in check.parts]).tolist() == expected.tolist()
 
@@ -319,7 +323,7 @@ def test_joint_errors_are_as_rare_as_stated() -> None:
     ends = {"north": [0.3, 0.4], "south": [0.0, 0.5, 0.6], "isle": [0.6]}
     truth = np.repeat([rate for own in ends.values() for rate in own], 200)
     for _ in range(runs):
-        check = assess.check_certificate(SET, scores, rng.random(len(truth)) < truth, cells=cells, epsilon=0.1, alpha=0.2)
+        check = assess.check_certificate(SET, scores, rng.random(len(truth)) < truth, cells=cells, epsilon=0.1, test_level=0.2)
         contradicted += check.verdict == "contradicted"
     assert 0.02 * runs < contradicted <= runs * 0.2 + 3 * math.sqrt(runs * 0.2 * 0.8)
 
@@ -383,7 +387,7 @@ def test_the_interval_that_is_shown_decides() -> None:
             assert frame.verdict.tolist() == expected.tolist()
             assert (check.verdict == "confirmed") == bool(inside.all())
             assert (check.verdict == "contradicted") == bool(misses.any())
-            assert (check.p_value <= check.alpha) == bool(misses.any())
+            assert (check.p_value <= check.test_level) == bool(misses.any())
             seen |= set(expected)
     assert seen == {"contradicted", "confirmed", "not contradicted"}
 
@@ -621,7 +625,7 @@ def test_error_rates_for_any_mix_inside_a_bin(mix: str) -> None:
             scores = (bins + (step + 0.5) / 3) / 2
             rates = np.clip(model.predict(scores) + np.array(shift)[bins], 0.0, 1.0)
             labels = rng.random(800) < rates
-            found.append(assess.check_certificate(model, scores, labels, epsilon=0.1, alpha=0.2).verdict)
+            found.append(assess.check_certificate(model, scores, labels, epsilon=0.1, test_level=0.2).verdict)
         return found
 
     most = 300 * 0.2 + 3 * math.sqrt(300 * 0.2 * 0.8)

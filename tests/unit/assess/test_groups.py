@@ -260,7 +260,7 @@ def test_the_level_is_kept() -> None:
         assert by_side[side] <= alpha + 3 * np.sqrt(alpha * 0.9 / runs)
     assert max(by_side.values()) > 0.02
     one = [np.arange(len(own)) < x for own, x in zip(parts, sums[0].tolist(), strict=True)]
-    joint = assess.check_predictions(p, np.concatenate(one), by, alpha=alpha)
+    joint = assess.check_predictions(p, np.concatenate(one), by, test_level=alpha)
     assert (joint.verdict == "not contradicted") == bool(joint.adjusted[:-1].min() > alpha)
 
 

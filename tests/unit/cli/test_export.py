@@ -74,7 +74,7 @@ EXPORTS = {
             "spark",
             "--score",
             "s.p",
-            "--key",
+            "--tie-key",
             "k",
             "--outputs",
             "upper",
@@ -83,15 +83,15 @@ EXPORTS = {
             "--style",
             "tree",
         ],
-        lambda: fb.export.sql(TIED, "s.p", key="k", dialect="spark", what="upper", alpha=0.2, style="tree") + "\n",
+        lambda: fb.export.sql(TIED, "s.p", tie_key="k", dialect="spark", what="upper", alpha=0.2, style="tree") + "\n",
     ),
     "join.sql": (
         ["credit.fbm", "--dialect", "sqlite", "--style", "join", "--table", "t", "--source", "rows", "--column", "q"],
         lambda: fb.export.sql(MODEL, dialect="sqlite", style="join", table="t", source="rows", output="q").script,
     ),
     "set.sql": (
-        ["set.fbm", "--dialect", "postgresql", "--cell", "region", "--key", "k"],
-        lambda: fb.export.sql_set(SET, "p", cell="region", key="k", dialect="postgresql").script,
+        ["set.fbm", "--dialect", "postgresql", "--cell", "region", "--tie-key", "k"],
+        lambda: fb.export.sql_set(SET, "p", cell="region", tie_key="k", dialect="postgresql").script,
     ),
 }
 
@@ -143,7 +143,7 @@ def test_other_suffixes_need_a_target() -> None:
     [
         (["credit.fbm", "--to", "json", "--alpha", "0.1"], "--alpha is not for json; it is for sql, onnx, c, java, js", 2),
         (["credit.fbm", "-o", "x.h", "--dialect", "duckdb"], "--dialect is not for c; it is for sql", 2),
-        (["credit.fbm", "-o", "x.onnx", "--key", "k"], "--key is not for onnx; it is for sql", 2),
+        (["credit.fbm", "-o", "x.onnx", "--tie-key", "k"], "--tie-key is not for onnx; it is for sql", 2),
         (["credit.fbm", "--to", "c"], "say --name NAME of the header of C, or -o FILE, which it is called by", 2),
         (
             ["credit.fbm", "-o", "my-model.h"],
@@ -169,8 +169,12 @@ def test_other_suffixes_need_a_target() -> None:
         (["credit.fbm", "-o", "x.h", "--outputs", "values"], "outputs[0] is 'values'; choose out of value, bin", 1),
         (["credit.fbm", "-o", "9.h"], "9.h is not a valid name of a header of C; pass --name NAME", 2),
         (["credit.fbm", "-o", "int.h"], "name is 'int'", 1),
-        (["tied.fbm", "-o", "x.sql", "--dialect", "duckdb"], "key is missing, and the model splits ties by key", 1),
-        (["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--key", "k"], "key is 'k', but the model compares no keys", 1),
+        (["tied.fbm", "-o", "x.sql", "--dialect", "duckdb"], "tie_key is missing, and the model splits ties by key", 1),
+        (
+            ["credit.fbm", "-o", "x.sql", "--dialect", "duckdb", "--tie-key", "k"],
+            "tie_key is 'k', but the model compares no keys",
+            1,
+        ),
         (["none.fbm", "-o", "x.json"], "none.fbm: No such file or directory", 1),
         (["credit.fbm", "-o", "credit.fbm", "--to", "json"], "credit.fbm is the file that is read; write to another one", 1),
     ],

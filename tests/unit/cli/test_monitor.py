@@ -111,7 +111,7 @@ def test_keys_are_those_that_rows_were_scored_with() -> None:
     labels = np.arange(1000) % 2
     fb.UniformMassBinning(n_bins=4, ties="random").fit(scores, labels).model_.save("m.fbm")
     write_rows("tied.csv", scores, labels)
-    keys = ("--key", "id", "--salt", "x")
+    keys = ("--tie-key", "id", "--salt", "x")
     CliRunner().invoke(command_line, ["predict", "m.fbm", "tied.csv", "--score", "p", *keys, "-o", "o.csv"])
     served = [float(line.split(",")[3]) for line in Path("o.csv").read_text().splitlines()[1:]]
     report = json.loads(monitored("tied.csv", "--score", "p", "--label", "y", *keys, "--json"))
@@ -121,4 +121,4 @@ def test_keys_are_those_that_rows_were_scored_with() -> None:
         tallied[b["value"]] = tallied.get(b["value"], 0) + b["count"]
     assert tallied == dict(zip(values.tolist(), counts.tolist(), strict=True))
     assert "--salt is for the ids" in monitored("tied.csv", "--salt", "x", code=2)
-    assert "exclude each other" in monitored("tied.csv", "--key", "id", "--seed", "1", code=2)
+    assert "exclude each other" in monitored("tied.csv", "--tie-key", "id", "--seed", "1", code=2)

@@ -65,7 +65,7 @@ def test_a_clipped_score_on_an_edge_needs_its_key() -> None:
     """Beyond the end of the range, where a boundary divides the end by keys."""
     fb.BinnedModel.from_parts(edges=[1.0], edge_keys=[2**63], values=[0.25, 0.75], out_of_range="clip").save("m.fbm")
     write("new.csv", ["id,score", *(f"{i},{score}" for i in range(50) for score in (1.0, 1.5))])
-    run("predict", "m.fbm", "new.csv", "--key", "id", "--salt", "pepper", "-o", "out.csv")
-    expected = fb.load("m.fbm").predict(np.ones(50), keys=fb.hash_keys(range(50), "pepper")).tolist()
+    run("predict", "m.fbm", "new.csv", "--tie-key", "id", "--salt", "pepper", "-o", "out.csv")
+    expected = fb.load("m.fbm").predict(np.ones(50), tie_keys=fb.hash_keys(range(50), "pepper")).tolist()
     assert calibrated()[::2] == calibrated()[1::2] == expected
     assert set(expected) == {0.25, 0.75}

@@ -135,7 +135,7 @@ def test_other_models_and_secrets_stay() -> None:
     Path("salt.txt").write_bytes(b"s" * 32)
     before = contents()
     assert "is the file that is read" in refusal("report", "m.fbm", "s.parquet", "--against", "other.fbm", "-o", "other.fbm")
-    keyed = ("predict", "m.fbm", "s.parquet", "--key", "y", "--salt-file", "salt.txt", "-o", "salt.txt")
+    keyed = ("predict", "m.fbm", "s.parquet", "--tie-key", "y", "--salt-file", "salt.txt", "-o", "salt.txt")
     assert "is the file that is read" in refusal(*keyed)
     assert contents() == before
 

@@ -141,8 +141,8 @@ def test_many_chunks_are_one(tmp_path: Path) -> None:
 
 def test_keys_of_a_column_break_ties() -> None:
     for source in ("new.csv", "new.parquet"):
-        run("predict", "m.fbm", source, "--key", "key", "-o", "out.csv")
-        assert np.array_equal(np.array(read("out.csv")["calibrated"], np.float64), MODEL.predict(SCORES, keys=KEYS))
+        run("predict", "m.fbm", source, "--tie-key", "key", "-o", "out.csv")
+        assert np.array_equal(np.array(read("out.csv")["calibrated"], np.float64), MODEL.predict(SCORES, tie_keys=KEYS))
 
 
 def test_ids_are_hashed_with_a_salt() -> None:
@@ -150,66 +150,68 @@ def test_ids_are_hashed_with_a_salt() -> None:
         return int.from_bytes(hmac.new(b"pepper", text.encode(), hashlib.sha256).digest()[:8], "big")
 
     ids = read("new.csv")["id"]
-    expected = MODEL.predict(SCORES, keys=np.array([key_of(name) for name in ids], np.uint64))
+    expected = MODEL.predict(SCORES, tie_keys=np.array([key_of(name) for name in ids], np.uint64))
     for source in ("new.csv", "new.parquet"):
-        run("predict", "m.fbm", source, "--key", "id", "--salt", "pepper", "-o", "out.csv")
+        run("predict", "m.fbm", source, "--tie-key", "id", "--salt", "pepper", "-o", "out.csv")
         assert np.array_equal(np.array(read("out.csv")["calibrated"], np.float64), expected)
-    run("predict", "m.fbm", "new.parquet", "--key", "number", "--salt", "pepper", "-o", "out.csv")
-    numbered = MODEL.predict(SCORES, keys=np.array([key_of(str(i)) for i in range(N)], np.uint64))
+    run("predict", "m.fbm", "new.parquet", "--tie-key", "number", "--salt", "pepper", "-o", "out.csv")
+    numbered = MODEL.predict(SCORES, tie_keys=np.array([key_of(str(i)) for i in range(N)], np.uint64))
     assert np.array_equal(np.array(read("out.csv")["calibrated"], np.float64), numbered)
     assert fb.hash_keys(["customer 1", 17], "pepper").tolist() == [key_of("customer 1"), key_of("17")]
 
 
 def test_the_salt_need_not_be_seen_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """The list of processes shows arguments; a file and the environment it does not show."""
-    run("predict", "m.fbm", "new.csv", "--key", "id", "--salt", "pepper ü", "-o", "out.csv")
+    run("predict", "m.fbm", "new.csv", "--tie-key", "id", "--salt", "pepper ü", "-o", "out.csv")
     expected = Path("out.csv").read_bytes()
     for content in ("pepper ü", "pepper ü\n", "pepper ü\r\n"):
         Path("salt.txt").write_bytes(content.encode())
-        run("predict", "m.fbm", "new.csv", "--key", "id", "--salt-file", "salt.txt", "-o", "out.csv")
+        run("predict", "m.fbm", "new.csv", "--tie-key", "id", "--salt-file", "salt.txt", "-o", "out.csv")
         assert Path("out.csv").read_bytes() == expected
     monkeypatch.setenv("FASTBIN_SALT", "pepper ü")
-    run("predict", "m.fbm", "new.csv", "--key", "id", "-o", "out.csv")
+    run("predict", "m.fbm", "new.csv", "--tie-key", "id", "-o", "out.csv")
     assert Path("out.csv").read_bytes() == expected
     run("predict", "m.fbm", "new.csv", "--seed", "1", "-o", "out.csv")  # no key, so that there is nothing to hash
     Path("salt.txt").write_text("other")
-    run("predict", "m.fbm", "new.csv", "--key", "id", "--salt-file", "salt.txt", "-o", "out.csv")
+    run("predict", "m.fbm", "new.csv", "--tie-key", "id", "--salt-file", "salt.txt", "-o", "out.csv")
     assert Path("out.csv").read_bytes() != expected
     Path("salt.txt").write_text("\n")
-    refused = refusal("predict", "m.fbm", "new.csv", "--key", "id", "--salt-file", "salt.txt")
+    refused = refusal("predict", "m.fbm", "new.csv", "--tie-key", "id", "--salt-file", "salt.txt")
     assert refused == "salt.txt is empty; a salt is a secret that others cannot guess"
-    both = ("--key", "id", "--salt", "a", "--salt-file", "salt.txt")
+    both = ("--tie-key", "id", "--salt", "a", "--salt-file", "salt.txt")
     assert refusal("predict", "m.fbm", "new.csv", *both, code=2).startswith("--salt and --salt-file exclude each other")
     assert "give that too" in refusal("predict", "m.fbm", "new.csv", "--salt-file", "salt.txt", code=2)
     monkeypatch.setenv("FASTBIN_SALT", "")
-    assert refusal("predict", "m.fbm", "new.csv", "--key", "id").startswith("FASTBIN_SALT is empty")
+    assert refusal("predict", "m.fbm", "new.csv", "--tie-key", "id").startswith("FASTBIN_SALT is empty")
 
 
 def test_the_same_entity_gets_the_same_answer_anywhere() -> None:
     """Row order and file do not matter; another salt does."""
-    run("predict", "m.fbm", "new.csv", "--key", "id", "--salt", "a", "-o", "out.csv")
+    run("predict", "m.fbm", "new.csv", "--tie-key", "id", "--salt", "a", "-o", "out.csv")
     forward = read("out.csv")
     table = pq.read_table("new.parquet")
     pq.write_table(table.take(np.arange(N)[::-1]), "reversed.parquet")
-    run("predict", "m.fbm", "reversed.parquet", "--key", "id", "--salt", "a", "-o", "out.csv")
+    run("predict", "m.fbm", "reversed.parquet", "--tie-key", "id", "--salt", "a", "-o", "out.csv")
     backward = read("out.csv")
     assert backward["calibrated"] == forward["calibrated"][::-1]
-    run("predict", "m.fbm", "new.csv", "--key", "id", "--salt", "b", "-o", "out.csv")
+    run("predict", "m.fbm", "new.csv", "--tie-key", "id", "--salt", "b", "-o", "out.csv")
     assert read("out.csv")["calibrated"] != forward["calibrated"]
 
 
 def test_randomised_values_use_the_key_of_every_row() -> None:
     model = fb.UniformMassBinning(delta=0.1).fit(SCORES, LABELS).model_
     model.save("d.fbm")
-    run("predict", "d.fbm", "new.csv", "--key", "id", "--salt", "s", "-o", "out.csv")
+    run("predict", "d.fbm", "new.csv", "--tie-key", "id", "--salt", "s", "-o", "out.csv")
     keys = fb.hash_keys(read("new.csv")["id"], "s")
-    assert np.array_equal(np.array(read("out.csv")["calibrated"], np.float64), model.predict(SCORES, keys=keys))
+    assert np.array_equal(np.array(read("out.csv")["calibrated"], np.float64), model.predict(SCORES, tie_keys=keys))
 
 
 def test_without_key_and_seed_chance_is_told() -> None:
     told = run("predict", "m.fbm", "new.csv", "-o", "out.csv").stderr
     tied = int(np.isin(SCORES, MODEL.edges).sum())
-    assert told == f"note: {tied:,} rows got their probability by a random key; --seed N or --key COLUMN makes it repeatable\n"
+    assert (
+        told == f"note: {tied:,} rows got their probability by a random key; --seed N or --tie-key COLUMN makes it repeatable\n"
+    )
     assert run("predict", "m.fbm", "new.csv", "--seed", "1", "-o", "out.csv").stderr == ""
     fb.UniformMassBinning(ties="upper").fit(SCORES, LABELS).model_.save("u.fbm")
     assert run("predict", "u.fbm", "new.csv", "-o", "out.csv").stderr == ""
@@ -218,10 +220,13 @@ def test_without_key_and_seed_chance_is_told() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--key", "id"], "new.csv, line 2, column id: 'customer 0' is not an integer from 0 to 2**64 - 2; give --salt-file"),
-        (["--key", "number"], "new.csv, line 3429, column number: 2999 and all before are below 2**32, so these are ids"),
-        (["--key", "note", "--salt", "s"], "new.csv, line 4, column note: the value is missing"),
-        (["--key", "absent"], "new.csv has no column 'absent'"),
+        (
+            ["--tie-key", "id"],
+            "new.csv, line 2, column id: 'customer 0' is not an integer from 0 to 2**64 - 2; give --salt-file",
+        ),
+        (["--tie-key", "number"], "new.csv, line 3429, column number: 2999 and all before are below 2**32, so these are ids"),
+        (["--tie-key", "note", "--salt", "s"], "new.csv, line 4, column note: the value is missing"),
+        (["--tie-key", "absent"], "new.csv has no column 'absent'"),
     ],
 )
 def test_columns_that_are_no_keys(arguments: list[str], message: str) -> None:
@@ -230,10 +235,10 @@ def test_columns_that_are_no_keys(arguments: list[str], message: str) -> None:
 
 def test_the_reserved_key_and_floats() -> None:
     Path("k.csv").write_text(f"p,k\n0.5,{2**63}\n0.5,{2**64 - 1}\n")
-    assert "line 3, column k: 2**64 - 1 is reserved" in refusal("predict", "m.fbm", "k.csv", "--key", "k", "-o", "out.csv")
+    assert "line 3, column k: 2**64 - 1 is reserved" in refusal("predict", "m.fbm", "k.csv", "--tie-key", "k", "-o", "out.csv")
     pq.write_table(pa.table({"p": [0.5], "k": [0.25]}), "k.parquet")
     assert "keys are integers, ids are integers or text" in refusal(
-        "predict", "m.fbm", "k.parquet", "--key", "k", "-o", "o.csv"
+        "predict", "m.fbm", "k.parquet", "--tie-key", "k", "-o", "o.csv"
     )
 
 
@@ -284,7 +289,9 @@ def test_an_interval_that_the_method_does_not_have() -> None:
 
 def test_usage_errors() -> None:
     assert refusal("predict", "m.fbm", "new.csv", "--salt", "x", code=2).startswith("--salt is for the ids")
-    assert refusal("predict", "m.fbm", "new.csv", "--key", "id", "--seed", "1", code=2).startswith("--seed and --key exclude")
+    assert refusal("predict", "m.fbm", "new.csv", "--tie-key", "id", "--seed", "1", code=2).startswith(
+        "--seed and --tie-key exclude"
+    )
     assert refusal("predict", "m.fbm", "new.csv", "--interval", "95", code=2).startswith("Invalid value for '--interval'")
     assert refusal("predict", "m.fbm", code=2).startswith("Missing argument 'FILE'")
 

@@ -42,7 +42,7 @@ def test_the_answer_is_that_of_the_library() -> None:
     assert told["grades"] == upper.to_dict()["grades"]
     assert round(told["grades"][0]["jeffreys"], 5) == 0.08307
     assert run("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code").exit_code == 3
-    assert run("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code", "--level", "1e-9").exit_code == 0
+    assert run("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code", "--test-level", "1e-9").exit_code == 0
 
 
 def test_parquet_has_the_same_answer() -> None:

@@ -70,13 +70,17 @@ def test_files_that_say_what_their_model_says(file: str) -> None:
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "polars"])
 def test_sql(dialect: str) -> None:
     words = ["--dialect", dialect]
-    run("export", "tied.fbm", *words, "--key", "k", "--outputs", "bin", "-o", "tied.sql")
-    told = verified("tied.fbm", "--against", "tied.sql", *words, "--outputs", "bin", "--scores", "new.parquet", "--key", "k")
+    run("export", "tied.fbm", *words, "--tie-key", "k", "--outputs", "bin", "-o", "tied.sql")
+    told = verified(
+        "tied.fbm", "--against", "tied.sql", *words, "--outputs", "bin", "--scores", "new.parquet", "--tie-key", "k"
+    )
     assert (told["is_same"], told["n_given"], told["outputs"]) == (True, N, ["bin"])
 
 
 @pytest.mark.parametrize("scores", ["new.csv", "new.parquet"])
-@pytest.mark.parametrize("keys", [["--key", "k"], ["--key", "key"], ["--key", "id", "--salt", "s"], ["--seed", "3"]])
+@pytest.mark.parametrize(
+    "keys", [["--tie-key", "k"], ["--tie-key", "key"], ["--tie-key", "id", "--salt", "s"], ["--seed", "3"]]
+)
 def test_where_keys_come_from(scores: str, keys: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     checked = fb.export.verify
@@ -97,8 +101,8 @@ def test_where_keys_come_from(scores: str, keys: list[str], monkeypatch: pytest.
 
 
 def test_sets() -> None:
-    run("export", "set.fbm", "--dialect", "duckdb", "--cell", "region", "--key", "k", "-o", "set.sql")
-    words = ["--dialect", "duckdb", "--cell", "region", "--key", "k"]
+    run("export", "set.fbm", "--dialect", "duckdb", "--cell", "region", "--tie-key", "k", "-o", "set.sql")
+    words = ["--dialect", "duckdb", "--cell", "region", "--tie-key", "k"]
     told = verified("set.fbm", "--against", "set.sql", *words, "--scores", "new.csv")
     assert (told["is_same"], told["n_given"]) == (True, N)
     assert verified("set.fbm", "--against", "set.sql", *words)["is_same"]
@@ -156,8 +160,8 @@ def test_sql_says_what_it_is(dialect: str) -> None:
 
 
 def test_tables_say_the_name_of_their_column() -> None:
-    run("export", "set.fbm", "--dialect", "sqlite", "--cell", "region", "--key", "k", "--column", "chance", "-o", "set.sql")
-    told = verified("set.fbm", "--against", "set.sql", "--cell", "region", "--key", "k", "--scores", "new.csv")
+    run("export", "set.fbm", "--dialect", "sqlite", "--cell", "region", "--tie-key", "k", "--column", "chance", "-o", "set.sql")
+    told = verified("set.fbm", "--against", "set.sql", "--cell", "region", "--tie-key", "k", "--scores", "new.csv")
     assert (told["is_same"], told["n_given"], told["outputs"]) == (True, N, ["value"])
 
 
@@ -197,8 +201,8 @@ def test_mistakes() -> None:
         ("credit", "c.mjs", ["--dialect", "duckdb"], "--dialect is not for js; it is for sql"),
         ("credit", "c.json", ["--alpha", "0.1"], "--alpha is not for json"),
         ("credit", "c.h", ["--cell", "region"], "--cell is for a set of models, and MODEL is one"),
-        ("credit", "c.h", ["--key", "kk"], "--key is for models that split ties by key, and MODEL compares none"),
-        ("tied", "c.h", ["--key", "kk"], "--key names a column; give --scores FILE too"),
+        ("credit", "c.h", ["--tie-key", "kk"], "--tie-key is for models that split ties by key, and MODEL compares none"),
+        ("tied", "c.h", ["--tie-key", "kk"], "--tie-key names a column; give --scores FILE too"),
         ("credit", "c.h", ["--score", "p"], "--score names a column; give --scores FILE too"),
         ("set", "c.h", ["--cell", "region"], "--cell names a column; give --scores FILE too"),
         ("tied", "c.sql", ["--seed", "3"], "--seed breaks the ties of --scores FILE"),

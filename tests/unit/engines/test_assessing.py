@@ -62,7 +62,7 @@ def labelled(model: Any, n: int = 5000, seed: int = 0) -> tuple[dict[str, Any], 
     columns = {"p": rows.scores, "y": rng.random(n) < 0.4}
     if rows.keys is None:
         return columns, {}
-    return {**columns, "k": np.minimum(rows.keys, np.uint64(2**64 - 2))}, {"key": "k"}
+    return {**columns, "k": np.minimum(rows.keys, np.uint64(2**64 - 2))}, {"tie_key": "k"}
 
 
 def same(found: Any, expected: Any, place: str = "", summed: tuple[str, ...] = SUMMED) -> None:
@@ -98,7 +98,7 @@ def test_an_assessment_is_that_of_the_rows(kind: str, name: str) -> None:
     model = model_of(name)
     columns, names = labelled(model)
     said = assess(kind, columns, model, **names).to_dict()
-    same(only_counted(said), only_counted(assess_model(model, columns["p"], columns["y"], keys=columns.get("k")).to_dict()))
+    same(only_counted(said), only_counted(assess_model(model, columns["p"], columns["y"], tie_keys=columns.get("k")).to_dict()))
 
 
 @EVERY_TABLE
@@ -141,7 +141,7 @@ def a_set(unknown: str) -> tuple[fb.ModelSet, dict[str, Any]]:
     """A set, and rows of its cells, of its pool, and of a cell that it does not know."""
     models = fb.ModelSet(
         {"a": model_of("10 bins"), "b": model_of("whole ties"), "c": model_of("two resolutions")},
-        pool=model_of("2 bins"), pooled_keys=["d", "e"], unknown=unknown,
+        pool=model_of("2 bins"), pooled_cells=["d", "e"], unknown=unknown,
     )  # fmt: skip
     cells = [*"abcde", *(["strange"] if unknown == "pool" else [])]
     rng = np.random.default_rng(3)
@@ -182,7 +182,7 @@ def test_counts_are_those_of_assign(kind: str, name: str) -> None:
     model = model_of(name)
     columns, names = labelled(model)
     counts = count(kind, columns, model, label="y", **names)
-    bins = model.assign(columns["p"], keys=columns.get("k"))
+    bins = model.assign(columns["p"], tie_keys=columns.get("k"))
     assert np.array_equal(counts.counts, np.bincount(bins, minlength=model.n_bins))
     assert np.array_equal(counts.label_sums, np.bincount(bins[columns["y"]], minlength=model.n_bins))
 
@@ -315,7 +315,7 @@ def test_cells_and_keys_that_no_bin_takes_are_refused(kind: str) -> None:
     with pytest.raises(fb.InputError, match=r"rows, 2 have a cell that the set does not know; leave"):
         count(kind, {"p": [0.1, 0.2, 0.3], "c": ["a", "nowhere", None]}, models, cell="c")
     with pytest.raises(fb.InputError, match=r"of 3 rows, 2 have no tie key \(.*or 16 lower-case hexadecimal digits\); leave"):
-        count(kind, {"p": [0.0] * 3, "k": ["8000000000000000", None, "X"]}, model_of("keys at zero"), key="k")
+        count(kind, {"p": [0.0] * 3, "k": ["8000000000000000", None, "X"]}, model_of("keys at zero"), tie_key="k")
     models, columns = a_set("pool")
     with pytest.raises(fb.InputError, match=r"rows, 600 have a cell that the set does not know; leave"):
         count(kind, columns, models, cell="c")

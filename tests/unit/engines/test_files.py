@@ -128,11 +128,11 @@ def test_rows_with_keys_are_counted() -> None:
     keys = RNG.integers(0, 2**63, N, dtype=np.uint64) * np.uint64(2)
     model = fb.UniformMassBinning(n_bins=6, ties="random").fit(scores, LABELS).model_
     write_csv("keys.csv", p=scores, n=keys)
-    counts = fb.engines.count("keys.csv", model, score="p", key="n")
-    assert np.array_equal(counts.counts, np.bincount(model.assign(scores, keys=keys), minlength=model.n_bins))
+    counts = fb.engines.count("keys.csv", model, score="p", tie_key="n")
+    assert np.array_equal(counts.counts, np.bincount(model.assign(scores, tie_keys=keys), minlength=model.n_bins))
     write_csv("keys.csv", p=scores, n=keys.astype(object) - int(keys[0]) - 1)
     with pytest.raises(fb.InputError, match=r"keys.csv, line 2, column n: '-1' is not an integer, as is needed here"):
-        fb.engines.count("keys.csv", model, score="p", key="n")
+        fb.engines.count("keys.csv", model, score="p", tie_key="n")
 
 
 def test_text_that_cannot_be_counted() -> None:

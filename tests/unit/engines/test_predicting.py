@@ -98,9 +98,9 @@ def test_hard_scores_have_the_bits_of_predict(engine: str, name: str, n_rows: in
     rows = hard_rows(model, n_rows)
     columns, names = {SCORE: rows.scores}, {"score": SCORE}
     if rows.keys is not None:
-        columns, names = {**columns, KEY: rows.keys}, {**names, "key": KEY}
+        columns, names = {**columns, KEY: rows.keys}, {**names, "tie_key": KEY}
     values = ENGINES[engine].predict(columns, model, **names)
-    assert np.array_equal(bits(values), bits(model.predict(rows.scores, keys=rows.keys)))
+    assert np.array_equal(bits(values), bits(model.predict(rows.scores, tie_keys=rows.keys)))
 
 
 @EVERY_ENGINE
@@ -138,8 +138,8 @@ def test_keys_may_be_texts_of_hexadecimal_digits(engine: str) -> None:
     rows = hard_rows(model, 2000, seed=3)
     assert rows.keys is not None
     columns = {"p": rows.scores, KEY: pa.array(hex_texts(rows.keys))}
-    values = ENGINES[engine].predict(columns, model, score="p", key=KEY)
-    assert np.array_equal(bits(values), bits(model.predict(rows.scores, keys=rows.keys)))
+    values = ENGINES[engine].predict(columns, model, score="p", tie_key=KEY)
+    assert np.array_equal(bits(values), bits(model.predict(rows.scores, tie_keys=rows.keys)))
 
 
 @EVERY_ENGINE
@@ -147,9 +147,9 @@ def test_rows_without_a_key_get_no_answer(engine: str) -> None:
     model = model_of("keys at zero")
     keys = [None, "00000000000000a", "00000000000000A1", "ffffffffffffffff0", "", "8000000000000000"]
     columns = {"p": [0.0] * len(keys), "k": keys}
-    values = ENGINES[engine].predict(columns, model, score="p", key="k")
+    values = ENGINES[engine].predict(columns, model, score="p", tie_key="k")
     assert np.isnan(values[:-1]).all()
-    assert values[-1] == model.predict_one(0.0, key=2**63)
+    assert values[-1] == model.predict_one(0.0, tie_key=2**63)
 
 
 @EVERY_ENGINE
@@ -182,8 +182,8 @@ def a_set(kind: type, unknown: str) -> tuple[fb.ModelSet, list[Any]]:
     """A set with cells of this type, the last of which shares its pool."""
     keys = [-3, 0, 7, 2**62] if kind is int else ["o'cell", 'b "c"', "z", "\N{SNOWMAN}"]
     models = {key: model_of(name) for key, name in zip(keys, MODELS_OF_SETS, strict=True)}
-    pool = {"pool": model_of("2 bins"), "pooled_keys": [12345 if kind is int else "pooled"]}
-    return fb.ModelSet(models, unknown=unknown, **pool), [*keys, *pool["pooled_keys"]]
+    pool = {"pool": model_of("2 bins"), "pooled_cells": [12345 if kind is int else "pooled"]}
+    return fb.ModelSet(models, unknown=unknown, **pool), [*keys, *pool["pooled_cells"]]
 
 
 @EVERY_ENGINE
@@ -240,10 +240,14 @@ REFUSED = {
     "no such column": ({"score": "q"}, "2 bins", "score is 'q', which is not a column of the table; it has 'p', 'k', 'c'"),
     "a clash": ({"score": "p", "output": "k"}, "2 bins", "output is 'k', and the table has a column 'k' already; pass another"),
     "texts as scores": ({"score": "c"}, "2 bins", "scores are numbers|score holds .*string, not numbers"),
-    "no key": ({"score": "p"}, "2 bins, keys", "key is missing.*fit with ties='whole'"),
-    "a key too many": ({"score": "p", "key": "k"}, "2 bins", "key is 'k', and the model compares no keys; leave key out"),
+    "no key": ({"score": "p"}, "2 bins, keys", "tie_key is missing.*fit with ties='whole'"),
+    "a key too many": (
+        {"score": "p", "tie_key": "k"},
+        "2 bins",
+        "tie_key is 'k', and the model compares no keys; leave tie_key out",
+    ),
     "a cell too many": ({"score": "p", "cell": "c"}, "2 bins", "cell is 'c', and model is one model and no set"),
-    "signed keys": ({"score": "p", "key": "k"}, "2 bins, keys", "keys are .*texts of 16 lower-case hexadecimal digits"),
+    "signed keys": ({"score": "p", "tie_key": "k"}, "2 bins, keys", "keys are .*texts of 16 lower-case hexadecimal digits"),
 }
 
 

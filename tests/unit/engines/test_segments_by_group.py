@@ -79,7 +79,7 @@ def test_a_set_is_that_of_the_fit_in_memory(name: str, min_points: int) -> None:
     method = {"calibrator": CALIBRATORS[name], "min_points": min_points, "unknown": "pool" if min_points > 1 else "refuse"}
     there = fit_there(method, {"p": scores, "y": labels, "s": segments})
     here = fit_here(method, scores, labels, segments)
-    assert (len(here.pooled_keys) > 5) == (min_points > 1) or name == "umb"
+    assert (len(here.pooled_cells) > 5) == (min_points > 1) or name == "umb"
     assert there.to_bytes() == here.to_bytes()
 
 

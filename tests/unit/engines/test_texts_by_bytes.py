@@ -86,7 +86,7 @@ def test_assessments(relation: Any, engine: str) -> None:
 
 def test_unknown_cells_that_a_collation_takes_for_known_ones() -> None:
     """Those of the pool, too, whose rows are counted by a second query."""
-    models = fb.ModelSet({"É": SET["É"]}, unknown="pool", pool=MODEL, pooled_keys=["other"])
+    models = fb.ModelSet({"É": SET["É"]}, unknown="pool", pool=MODEL, pooled_cells=["other"])
     with duckdb.connect() as connection:
         connection.execute("SET default_collation = 'NOCASE'")
         connection.register("given", TABLE)
@@ -105,7 +105,7 @@ def test_keys_of_upper_case_are_no_keys_in_any_session() -> None:
         relation = connection.sql("SELECT 0.5::DOUBLE AS p, upper(format('{:016x}', 171)) AS k")
         for engine in ("stream", "group-by"):
             with pytest.raises(fb.InputError, match=r"1 have no tie key .*16 lower-case hexadecimal digits"):
-                fb.engines.count(relation, keyed, score="p", key="k", engine=engine)
+                fb.engines.count(relation, keyed, score="p", tie_key="k", engine=engine)
 
 
 def test_predictions_of_a_set(relation: Any) -> None:

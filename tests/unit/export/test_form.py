@@ -118,7 +118,7 @@ def test_tables_of_steps_are_no_curves() -> None:
 
 
 POOLED = fb.ModelSet(
-    {"north": model_of("10 bins, keys"), "clips": model_of("clips")}, pool=model_of("10 bins"), pooled_keys=["far"],
+    {"north": model_of("10 bins, keys"), "clips": model_of("clips")}, pool=model_of("10 bins"), pooled_cells=["far"],
     unknown="pool",
 )  # fmt: skip
 REFUSING = fb.ModelSet({3: model_of("10 bins"), -5: model_of("2 bins, keys"), 2**60: model_of("logits")})

@@ -87,7 +87,7 @@ def test_what_is_no_key_is_refused_in_words(modules: Path) -> None:
         assert answer == f"TypeError: key is {shown}; pass a BigInt from 0n to 2n ** 64n - 1n"
     model = model_of("10 bins, keys")
     last = float(model.edges[-2])  # no key reaches the last one
-    ends = model.predict([last, last], keys=np.array([0, 2**64 - 2], np.uint64)).tolist()
+    ends = model.predict([last, last], tie_keys=np.array([0, 2**64 - 2], np.uint64)).tolist()
     assert ends[0] != ends[1]
     assert _answers(modules, "10 bins, keys", f"m.predict({last!r}, 0n)", f"m.predict({last!r}, 2n ** 64n - 2n)") == ends
 

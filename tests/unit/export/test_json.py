@@ -118,7 +118,7 @@ def test_any_set(found: list[fb.BinnedModel], keys: list[Any], pools: bool) -> N
     own = dict(zip(keys[: len(found)], found, strict=True))
     rest = keys[len(found) :]
     if pools:
-        assert_same(fb.ModelSet(own, pool=found[0], pooled_keys=rest, unknown="pool"))
+        assert_same(fb.ModelSet(own, pool=found[0], pooled_cells=rest, unknown="pool"))
     assert_same(fb.ModelSet(own))
 
 
@@ -155,7 +155,7 @@ MODEL = json.loads(fb.export.json(fb.BinnedModel.from_parts(
     knots=None, odds_ratio=1.0, fingerprint=5,
 )))  # fmt: skip
 BOTH = fb.BinnedModel.from_parts(edges=[], values=[0.5])
-SET = json.loads(fb.export.json(fb.ModelSet({3: BOTH, 5: BOTH}, pool=BOTH, pooled_keys=[9], unknown="pool")))
+SET = json.loads(fb.export.json(fb.ModelSet({3: BOTH, 5: BOTH}, pool=BOTH, pooled_cells=[9], unknown="pool")))
 NO_RATE = {"origin": "none", "rate": 0.5, "count": 0, "ones": 0}
 
 

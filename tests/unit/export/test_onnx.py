@@ -43,9 +43,9 @@ def same(given: Any, expected: Any) -> bool:
 
 def assert_answers(given: dict[str, Any], model: fb.BinnedModel, scores: Any, keys: Any, alpha: float = 0.1) -> None:
     """All four outputs against the model."""
-    assert same(given["probability"], model.predict(scores, keys=keys))
-    assert same(given["bin"], model.assign(scores, keys=keys))
-    ends = model.predict_interval(scores, alpha=alpha, keys=keys)
+    assert same(given["probability"], model.predict(scores, tie_keys=keys))
+    assert same(given["bin"], model.assign(scores, tie_keys=keys))
+    ends = model.predict_interval(scores, alpha=alpha, tie_keys=keys)
     assert same(given["lower"], ends[:, 0].copy())
     assert same(given["upper"], ends[:, 1].copy())
 
@@ -108,7 +108,7 @@ def test_rows_without_an_answer(name: str) -> None:
         assert np.isnan(given[output][:n]).all(), output
     assert (given["bin"][:n] == -1).all()
     if len(model.edges):
-        assert same(given["probability"][n:], model.predict(scores[n:], keys=None if keys is None else keys[n:]))
+        assert same(given["probability"][n:], model.predict(scores[n:], tie_keys=None if keys is None else keys[n:]))
 
 
 @pytest.mark.parametrize("n_bins", [3, 8, 65])
@@ -164,19 +164,19 @@ SETS = {
     "one key": lambda: set_of([5], NO_KEYS),
     "one text": lambda: set_of(["only"], ("1 bins",)),
     "one bin each": lambda: set_of([10, 20, 30], ("1 bins",)),
-    "pool": lambda: set_of(INTEGERS[:-1], NO_KEYS, pool=model_of("10 bins"), pooled_keys=[17, -1], unknown="pool"),
+    "pool": lambda: set_of(INTEGERS[:-1], NO_KEYS, pool=model_of("10 bins"), pooled_cells=[17, -1], unknown="pool"),
     "pool, texts, keys": lambda: set_of(TEXTS, WITH_KEYS, pool=model_of("100 bins, keys"), unknown="pool"),
 }
 
 
 def cells_and_rows(models: fb.ModelSet, n: int) -> tuple[Any, Any, Any]:
     """Hard scores of each model in its cells, shuffled; cells in the type that onnxruntime takes."""
-    each = -(-n // len(models.keys))
-    rows = [hard_rows(models[key], each, seed=i) for i, key in enumerate(models.keys)]
+    each = -(-n // len(models.cells))
+    rows = [hard_rows(models[key], each, seed=i) for i, key in enumerate(models.cells)]
     scores = np.concatenate([row.scores for row in rows])
     none = np.full(each, 12345, np.uint64)
     keys = np.concatenate([none if row.keys is None else row.keys for row in rows])
-    cells = np.repeat(np.array(models.keys, object if isinstance(models.keys[0], str) else np.int64), each)
+    cells = np.repeat(np.array(models.cells, object if isinstance(models.cells[0], str) else np.int64), each)
     order = np.random.default_rng(9).permutation(len(scores))
     needs_key = any(model.needs_key for _, model in models.numbered)
     return scores[order], cells[order], keys[order] if needs_key else None
@@ -190,9 +190,9 @@ def test_sets_give_the_bits_of_predict(name: str, opset: int) -> None:
     onnx.checker.check_model(graph, full_check=True)
     scores, cells, keys = cells_and_rows(models, 20_000)
     given = run(graph, scores, cell=cells, key=keys)
-    assert same(given["probability"], models.predict(scores, cells, keys=keys))
-    assert same(given["bin"], models.assign(scores, cells, keys=keys))
-    ends = models.predict_interval(scores, cells, keys=keys)
+    assert same(given["probability"], models.predict(scores, cells, tie_keys=keys))
+    assert same(given["bin"], models.assign(scores, cells, tie_keys=keys))
+    ends = models.predict_interval(scores, cells, tie_keys=keys)
     assert same(given["lower"], ends[:, 0].copy())
     assert same(given["upper"], ends[:, 1].copy())
 
@@ -203,9 +203,9 @@ def test_unknown_cells(name: str, column: bool) -> None:
     """No answer, or the value of the pool, an interval of all chances, and no bin; never for a score that has no answer, nor
     for the empty text, which is not a cell."""
     models = SETS[name]()
-    unknown = ["zzz", "", "norTh", "zz\0", "北北"] if isinstance(models.keys[0], str) else [-8, 1, 6, 2**63 - 2, -(2**63) + 1]
-    unknown += [] if isinstance(models.keys[0], str) or 2**63 - 1 in models.keys else [2**63 - 1]
-    cells = np.array(unknown, object if isinstance(models.keys[0], str) else np.int64)
+    unknown = ["zzz", "", "norTh", "zz\0", "北北"] if isinstance(models.cells[0], str) else [-8, 1, 6, 2**63 - 2, -(2**63) + 1]
+    unknown += [] if isinstance(models.cells[0], str) or 2**63 - 1 in models.cells else [2**63 - 1]
+    cells = np.array(unknown, object if isinstance(models.cells[0], str) else np.int64)
     cells, scores = np.repeat(cells, 4), np.tile([0.25, 0.75, np.nan, np.inf], len(cells))
     cells = cells[:, None] if column else cells
     keys = np.arange(len(scores), dtype=np.uint64) if any(model.needs_key for _, model in models.numbered) else None
@@ -220,7 +220,7 @@ def test_unknown_cells(name: str, column: bool) -> None:
     else:
         at = None if keys is None else keys[answered]
         assert models.pool is not None
-        assert same(given["probability"][answered], models.pool.predict(scores[answered], keys=at))
+        assert same(given["probability"][answered], models.pool.predict(scores[answered], tie_keys=at))
         assert (given["lower"][answered] == 0.0).all()
         assert (given["upper"][answered] == 1.0).all()
     assert (given["bin"] == -1).all()

@@ -71,7 +71,7 @@ def differences(graph: Any, model: fb.BinnedModel, **feeds: Any) -> int:
     onnx.checker.check_model(both, full_check=True)
     session = session_of(both)
     given = session.run(["probability"], {"X": X[USE], **feeds})[0]
-    expected = model.predict(onnx_scores(session_of(graph), X[USE]), keys=feeds.get("key"))
+    expected = model.predict(onnx_scores(session_of(graph), X[USE]), tie_keys=feeds.get("key"))
     assert given.shape == expected.shape
     return int((bits(given) != bits(expected)).sum())
 
@@ -120,7 +120,7 @@ def test_no_difference_on_the_scores_of_the_runtime(name: str, zipmap: bool, ops
     graph = with_new_operators(converted(name, zipmap, opset))
     assert differences(graph, fitted(graph)) == 0
     keys = RNG.integers(0, 2**64 - 1, len(X[USE]), dtype=np.uint64)
-    assert differences(graph, fitted(graph, ties="random", n_bins=40), key=keys) == 0
+    assert differences(graph, fitted(graph, ties="random", n_bins=40), tie_key=keys) == 0
 
 
 @pytest.mark.slow
@@ -286,7 +286,7 @@ def test_sets_behind_a_classifier(names: tuple[Any, ...], version: int) -> None:
     keys = RNG.integers(0, 2**64 - 1, len(X), dtype=np.uint64)
     given = session_of(both).run(["probability"], {"X": X, "cell": cells, "key": keys})[0]
     scores = onnx_scores(session_of(graph), X)
-    np.testing.assert_array_equal(bits(given), bits(models.predict(scores, cells, keys=keys)))
+    np.testing.assert_array_equal(bits(given), bits(models.predict(scores, cells, tie_keys=keys)))
 
 
 def test_inputs_whose_names_are_taken() -> None:

@@ -58,12 +58,12 @@ def test_bins_and_intervals(engine: Engine, name: str, style: Any) -> None:
     model = model_of(name)
     rows = hard_rows(model, 5000)
     load_rows(engine, model, rows)
-    keys, key = ({}, None) if rows.keys is None else ({"keys": rows.keys}, "k")
+    keys, key = ({}, None) if rows.keys is None else ({"tie_keys": rows.keys}, "k")
     bins = model.assign(rows.scores, **keys)
     ends = model.interval(0.2)[bins]
     for what, expected in (("bin", bins), ("lower", ends[:, 0]), ("upper", ends[:, 1])):
         alpha = None if what == "bin" else 0.2
-        made = fb.export.sql(model, "p", key=key, dialect=engine.dialect, what=what, alpha=alpha, style=style)
+        made = fb.export.sql(model, "p", tie_key=key, dialect=engine.dialect, what=what, alpha=alpha, style=style)
         answers = answers_of(engine, made, what)
         assert set(answers[5000:]) == {None}
         found = np.array(answers[:5000])
@@ -119,17 +119,17 @@ def test_keys_of_another_form_have_no_answer(engine: Engine, name: str) -> None:
     keys = [None, "", "0", "000000000000000", "00000000000000000", "00000000000000AB", "0000000000000 ab", "z" * 16, " " * 16]
     keys += ["550e8400-e29b-41", "00000000000000ab"]
     engine.load({"p": [float(model.edges[0])] * len(keys), "k": pa.array(keys)})
-    answers = answers_of(engine, fb.export.sql(model, "p", key="k", dialect=engine.dialect))
+    answers = answers_of(engine, fb.export.sql(model, "p", tie_key="k", dialect=engine.dialect))
     assert answers[:-1] == [None] * (len(keys) - 1)
-    assert answers[-1] == model.predict([model.edges[0]], keys=np.array([0xAB], np.uint64))[0]
+    assert answers[-1] == model.predict([model.edges[0]], tie_keys=np.array([0xAB], np.uint64))[0]
 
 
 @pytest.mark.parametrize("kind", ["COLLATE NOCASE", "COLLATE RTRIM", ""])
 def test_collations_of_columns_change_nothing(kind: str) -> None:
     model = model_of("100 bins, keys")
     rows = hard_rows(model, 2000)
-    expression = fb.export.sql(model, "p", key="k", dialect="sqlite")
-    expected = model.predict(rows.scores, keys=rows.keys).tolist()
+    expression = fb.export.sql(model, "p", tie_key="k", dialect="sqlite")
+    expected = model.predict(rows.scores, tie_keys=rows.keys).tolist()
     engine = SQLite()
     engine.connection.execute(f"CREATE TABLE scores (i INTEGER, p REAL, k TEXT {kind})")
     pairs = zip(rows.scores.tolist(), as_texts(rows.keys), strict=True)
@@ -141,7 +141,7 @@ def test_collations_of_columns_change_nothing(kind: str) -> None:
         other.connection.execute(f"CREATE TABLE collated (i INTEGER, p DOUBLE, k VARCHAR {kind})")
         other.connection.execute("INSERT INTO collated SELECT * FROM scores")
         other.connection.execute("DROP TABLE scores; ALTER TABLE collated RENAME TO scores")
-        assert answers_of(other, fb.export.sql(model, "p", key="k", dialect="duckdb")) == expected
+        assert answers_of(other, fb.export.sql(model, "p", tie_key="k", dialect="duckdb")) == expected
         other.connection.close()
     engine.connection.close()
 
@@ -289,10 +289,10 @@ def test_numbers_are_read_back(dialect: str) -> None:
         ("10 bins", {"dialect": "mysql"}, r"dialect is 'mysql'; choose one of 'duckdb', 'postgresql', .*'polars'"),
         ("10 bins", {"what": "probability"}, r"what is 'probability'; choose one of 'value', 'bin', 'lower', 'upper'"),
         ("10 bins", {"style": "case"}, r"style is 'case'; choose one of 'auto', 'tree', 'join'"),
-        ("10 bins, keys", {}, r'key is missing, and the model splits ties by key: .* or fit with ties="whole"'),
-        ("10 bins", {"key": "k"}, r"key is 'k', but the model compares no keys; leave it out"),
+        ("10 bins, keys", {}, r'tie_key is missing, and the model splits ties by key: .* or fit with ties="whole"'),
+        ("10 bins", {"tie_key": "k"}, r"tie_key is 'k', but the model compares no keys; leave it out"),
         ("10 bins", {"score": " "}, r"score is ' '; pass an SQL expression"),
-        ("10 bins, keys", {"key": ""}, r"key is ''; pass an SQL expression"),
+        ("10 bins, keys", {"tie_key": ""}, r"tie_key is ''; pass an SQL expression"),
         ("10 bins", {"score": 3}, r"score is 3; pass the text of an SQL expression"),
         ("10 bins", {"alpha": 0.1}, r"alpha is 0.1, but no end of an interval is asked for"),
         ("10 bins", {"what": "lower", "alpha": 0.9}, r"alpha is 0.9; alpha is the chance that the promise fails"),
@@ -315,7 +315,7 @@ def test_numbers_are_read_back(dialect: str) -> None:
         ),
         ("logistic", {"alpha": 0.1}, r"alpha is 0.1, but no end of an interval is asked for"),
         ("logistic", {"style": "join"}, r"style is 'join', and a model of kind 'smooth' has no steps for a table"),
-        ("logistic", {"key": "k"}, r"key is 'k', but the model compares no keys"),
+        ("logistic", {"tie_key": "k"}, r"tie_key is 'k', but the model compares no keys"),
         (MANY_KNOTS, {"dialect": "sqlite"}, r"meet in 38 places, in one expression for sqlite at most 11; fit one"),
     ],
 )  # fmt: skip
@@ -356,14 +356,14 @@ def test_moved_scores_meet_the_keys_of_the_ends(name: str) -> None:
     model = model_of(name)
     assert (model.edges == 0.0).sum() > 1
     keys = np.concatenate([model.edge_keys, model.edge_keys - np.uint64(1)])
-    expected = model.predict(np.full(len(keys), -3.0), keys=keys).tolist()
+    expected = model.predict(np.full(len(keys), -3.0), tie_keys=keys).tolist()
     assert len(set(expected)) > 1
     for dialect in EMBEDDED:
         engine = EMBEDDED[dialect]()
         engine.load({"p": np.full(len(keys), -3.0), "k": as_texts(keys)})
-        assert answers_of(engine, fb.export.sql(model, key="k", dialect=dialect)) == expected
+        assert answers_of(engine, fb.export.sql(model, tie_key="k", dialect=dialect)) == expected
         if dialect in WITH_TABLES:
-            made = fb.export.sql(model, key="k", dialect=dialect, style="join")
+            made = fb.export.sql(model, tie_key="k", dialect=dialect, style="join")
             assert answers_of(engine, made) == expected
             engine.connection.close()
 

@@ -133,8 +133,8 @@ SMOOTH = fb.BinnedModel.from_parts(edges=[], values=[], kind="smooth", map="logi
     [
         (UNKEYED[1], {}, r"models is one model; use sql, which writes one expression"),
         (UNKEYED, {"cell": ""}, r"cell is ''; pass an SQL expression"),
-        (mixed_set([*range(12)], keyed=True, unknown="refuse"), {}, r"key is missing"),
-        (UNKEYED, {"key": "k"}, r"key is 'k', but the model compares no keys"),
+        (mixed_set([*range(12)], keyed=True, unknown="refuse"), {}, r"tie_key is missing"),
+        (UNKEYED, {"tie_key": "k"}, r"tie_key is 'k', but the model compares no keys"),
         (UNKEYED, {"dialect": "polars"}, r"dialect is 'polars', which has no tables that last; score its"),
         (UNKEYED, {"dialect": "oracle"}, r"dialect is 'oracle'; choose one of"),
         (UNKEYED, {"table": "a b"}, r"table is 'a b'; pass a name"),

@@ -35,10 +35,10 @@ def in_words_of_duckdb(text: str, dialect: str) -> str:
 def test_expressions_are_those_of_duckdb_in_other_words(dialect: str, name: str, what: str) -> None:
     model = model_of(name)
     key = "k" if model.needs_key else None
-    expression = fb.export.sql(model, key=key, dialect=dialect, what=what)
+    expression = fb.export.sql(model, tie_key=key, dialect=dialect, what=what)
     about, _, expression = expression.partition(" */\n")
     assert about.endswith(f"dialect {dialect}, gives {what}")
-    of_duckdb = fb.export.sql(model, key=key, dialect="duckdb", what=what).partition(" */\n")[2]
+    of_duckdb = fb.export.sql(model, tie_key=key, dialect="duckdb", what=what).partition(" */\n")[2]
     assert in_words_of_duckdb(expression, dialect) == of_duckdb
 
 
@@ -78,7 +78,7 @@ def test_texts_are_read_back(text: str) -> None:
 @pytest.mark.parametrize("dialect", NOT_RUN)
 def test_sets_in_their_types(dialect: str) -> None:
     models = mixed_set(AWKWARD, keyed=True, unknown="pool")
-    made = fb.export.sql_set(models, "p", cell="cell", key="k", dialect=dialect, table="data.fastbin", source="`my`.scores")
+    made = fb.export.sql_set(models, "p", cell="cell", tie_key="k", dialect=dialect, table="data.fastbin", source="`my`.scores")
     created = [statement.partition("CREATE TABLE ")[2] for statement in made.table if "CREATE TABLE" in statement]
     number, whole, text = {
         "bigquery": ("FLOAT64", "INT64", "BYTES"), "snowflake": ("DOUBLE", "BIGINT", "VARCHAR COLLATE 'utf8'")
@@ -108,5 +108,5 @@ def test_arrays_of_postgresql() -> None:
     found = re.search(r"\(ARRAY\[(.*?)\]\)\[width_bucket\(CAST\(p AS float8\), ARRAY\[(.*?)\]\) \+ 1\]", expression)
     assert found is not None
     assert (found[1].count("float8 '"), found[2].count("float8 '")) == (10, 9)
-    assert "width_bucket" not in fb.export.sql(model_of("10 bins, keys"), key="k", dialect="postgresql")
+    assert "width_bucket" not in fb.export.sql(model_of("10 bins, keys"), tie_key="k", dialect="postgresql")
     assert "width_bucket" not in fb.export.sql(model_of("10 bins"), dialect="postgresql", style="tree")

@@ -37,8 +37,8 @@ def sql_of(dialect: str, what: str, style: str = "auto") -> Callable[[Model], An
     def write(model: Model) -> Any:
         key = "k" if any(each.needs_key for each in models_in(model)) else None
         if isinstance(model, fb.ModelSet):
-            return fb.export.sql_set(model, "p", cell="c", key=key, dialect=dialect, what=what)
-        return fb.export.sql(model, "p", key=key, dialect=dialect, what=what, style=style)
+            return fb.export.sql_set(model, "p", cell="c", tie_key=key, dialect=dialect, what=what)
+        return fb.export.sql(model, "p", tie_key=key, dialect=dialect, what=what, style=style)
 
     return write
 
@@ -76,7 +76,7 @@ def verified(model: Model, name: str, export: Any = None, scores: Any = (), **mo
 
 SET = fb.ModelSet(
     {"north": model_of("10 bins, keys"), "süd": model_of("2 bins"), "it's; --": model_of("clips")},
-    pool=model_of("10 bins"), pooled_keys=["far", "away"], unknown="pool",
+    pool=model_of("10 bins"), pooled_cells=["far", "away"], unknown="pool",
 )  # fmt: skip
 INTEGERS = fb.ModelSet({3: model_of("10 bins"), -5: model_of("2 bins, keys"), 2**60: model_of("logits")})
 
@@ -117,7 +117,7 @@ def test_cells_that_end_in_nul(name: str) -> None:
 def test_tables_and_their_query(model: str, dialect: str) -> None:
     tables = sql_of(dialect, "value", style="join")(model_of(model))
     for made in (tables, tables.script):
-        assert _verify(model_of(model), made, [0.5], dialect=dialect, key="k").is_same
+        assert _verify(model_of(model), made, [0.5], dialect=dialect, tie_key="k").is_same
 
 
 def test_alpha_of_a_text_is_read() -> None:
@@ -260,14 +260,14 @@ def test_the_least_differences_are_found_in_compiled_programs() -> None:
 @pytest.mark.parametrize("name", [name for name in QUICK if name not in ("json", "polars")])
 def test_cells_that_are_scored_wrongly_are_found(name: str) -> None:
     swapped = {"north": SET["süd"], "süd": SET["north"], "it's; --": SET["it's; --"]}
-    other = fb.ModelSet(swapped, pool=SET.pool, pooled_keys=["far", "away"], unknown="pool")
-    refuses = fb.ModelSet(SET.models, pool=SET.pool, pooled_keys=["far", "away"])
-    unpooled = fb.ModelSet(SET.models, pool=SET.pool, pooled_keys=["far"], unknown="pool")
+    other = fb.ModelSet(swapped, pool=SET.pool, pooled_cells=["far", "away"], unknown="pool")
+    refuses = fb.ModelSet(SET.models, pool=SET.pool, pooled_cells=["far", "away"])
+    unpooled = fb.ModelSet(SET.models, pool=SET.pool, pooled_cells=["far"], unknown="pool")
     # For a cell that is unknown to one of them, the values of the last and the bins of the second are still right.
     for each in {"duckdb": (other, refuses), "sqlite": (other, unpooled)}.get(name, (other, refuses, unpooled)):
         result = verified(SET, name, disguised(SET, each, name))
         assert result.mismatches, str(result)
-        assert result.mismatches[0].cell in (*SET.keys, "no such cell")
+        assert result.mismatches[0].cell in (*SET.cells, "no such cell")
 
 
 @quick_targets
@@ -303,7 +303,7 @@ def test_answers_may_not_be_zero_of_another_sign() -> None:
 def test_results_as_json() -> None:
     model = model_of("10 bins, keys")
     clips = wrong_models(model)["it clips"]
-    wrong = verified(model, "sqlite", disguised(model, clips, "sqlite"), [0.25, 7.0], keys=[1 << 60] * 2)
+    wrong = verified(model, "sqlite", disguised(model, clips, "sqlite"), [0.25, 7.0], tie_keys=[1 << 60] * 2)
     told = json.loads(json.dumps(wrong.to_dict(), allow_nan=False))
     (mismatch,) = told.pop("mismatches")
     assert told["is_same"] is False
@@ -343,12 +343,12 @@ def test_sql_that_cannot_be_run() -> None:
     text = fb.export.sql(model, dialect="spark")
     assert "no engine for spark runs here" in _verify(model, text, dialect="spark").why_not
     assert "does not say its dialect" in _verify(model, text.replace("dialect spark", "")).why_not
-    text = fb.export.sql(keyed, key="k", dialect="sqlite")
+    text = fb.export.sql(keyed, tie_key="k", dialect="sqlite")
     assert "say by key" in _verify(keyed, text, dialect="sqlite").why_not
-    tables = fb.export.sql_set(SET, cell="c", key="k", dialect="sqlite", source="(SELECT 1)")
-    assert "only plain names" in _verify(SET, tables, source="(SELECT 1)", key="k", cell="c").why_not
+    tables = fb.export.sql_set(SET, cell="c", tie_key="k", dialect="sqlite", source="(SELECT 1)")
+    assert "only plain names" in _verify(SET, tables, source="(SELECT 1)", tie_key="k", cell="c").why_not
     script = tables.script.replace("dialect sqlite", "dialect polars")
-    assert "Polars has no tables" in _verify(SET, script, key="k", cell="c").why_not
+    assert "Polars has no tables" in _verify(SET, script, tie_key="k", cell="c").why_not
 
 
 # --------------------------------------------------------------------- words
@@ -580,7 +580,7 @@ SQL, JSON = fb.export.sql(MODEL, dialect="sqlite"), fb.export.json(MODEL)
         ("SELECT 1", (), {}, fb.InputError, "export is not a text of fastbin that is known; say target"),
         (JSON, (), {"target": "onnx"}, fb.InputTypeError, "export is a text; an ONNX graph is passed as bytes"),
         (JSON, (), {"target": "wasm"}, fb.InputError, "target is 'wasm'"),
-        (JSON, [0.5], {"keys": [2**63]}, fb.InputError, "keys are given, and the model compares none"),
+        (JSON, [0.5], {"tie_keys": [2**63]}, fb.InputError, "tie_keys are given, and the model compares none"),
         (JSON, [0.5], {"cells": ["a"]}, fb.InputError, "cells are given, and the model is not a set"),
         (JSON, ["high"], {}, fb.InputTypeError, "scores"),
         (SQL, (), {"what": "prob"}, fb.InputError, "what is 'prob'; choose one of 'value', 'bin', 'lower', 'upper'"),

@@ -156,7 +156,7 @@ def drawn(n: int, seed: int, score: Callable[[Any], Any] = lambda uniform: unifo
 def test_the_calibration_set_does_not_confirm() -> None:
     scores, labels = drawn(40_000, 5)
     model = fb.UniformMassBinning(5).fit(scores, labels).model_
-    assert assess.check_certificate(model._replace(fingerprint=0), scores, labels, alpha=0.5).verdict == "confirmed"
+    assert assess.check_certificate(model._replace(fingerprint=0), scores, labels, test_level=0.5).verdict == "confirmed"
     mixed = np.random.default_rng(0).permutation(40_000)
     check = assess.check_certificate(model, scores[mixed], labels[mixed])
     assert check.is_calibration_set
@@ -167,7 +167,7 @@ def test_the_calibration_set_does_not_confirm() -> None:
     # Some of these rows, these with others, and others.
     fresh = drawn(100, 6)
     for rows in ((scores[:-1], labels[:-1]), (np.append(scores, fresh[0]), np.append(labels, fresh[1]))):
-        check = assess.check_certificate(model, *rows, alpha=0.5)
+        check = assess.check_certificate(model, *rows, test_level=0.5)
         assert (check.verdict, check.is_calibration_set) == ("confirmed", False)
     assert not assess.check_certificate(model, *drawn(40_000, 6)).is_calibration_set
     frequencies = np.ones(40_000, np.int64)

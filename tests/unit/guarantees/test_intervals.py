@@ -518,7 +518,7 @@ def test_what_cannot_be_carried_is_refused_with_the_remedy(name: str, tmp_path: 
     made = make()
     for holder in served(made, tmp_path).values():
         if isinstance(holder, fb.BinnedModel):
-            for call in (holder.interval, holder.certificate, lambda model=holder: model.predict_interval(NEW, keys=KEYS)):
+            for call in (holder.interval, holder.certificate, lambda model=holder: model.predict_interval(NEW, tie_keys=KEYS)):
                 refused(fb.GuaranteeError, remedy, call)
             if holder.kind == "step":
                 refused(fb.GuaranteeError, remedy, fb.online.CalibrationMonitor, holder, interval_alpha=0.1)

@@ -544,7 +544,7 @@ def test_a_level_of_confidence_is_no_alpha(alpha: float, meant: str) -> None:
         lambda: theory.conformal_sets(SCORES, LABELS, SCORES, alpha),
         lambda: guarantees.bin_sets(MODEL, alpha),
         lambda: fb.assess.squared_ece(SCORES, LABELS, alpha=alpha),
-        lambda: fb.assess.check_certificate(MODEL, SCORES, LABELS, alpha=alpha),
+        lambda: fb.assess.check_certificate(MODEL, SCORES, LABELS, test_level=alpha),
         lambda: fb.online.CalibrationMonitor(MODEL, alpha),
     ]
     for call in calls:

@@ -46,7 +46,7 @@ def test_a_model_of_a_class_is_the_fit_of_its_predictions() -> None:
 def test_names_of_classes_stay_with_their_columns() -> None:
     plain, named = TopLabelBinning().fit(P, Y), TopLabelBinning(classes=NAMES).fit(P, NAMES[Y])
     assert named.model_.columns == ("cat", "dog", "ant")
-    assert named.model_.keys == ("ant", "cat", "dog")
+    assert named.model_.cells == ("ant", "cat", "dog")
     assert named.classes_.tolist() == NAMES.tolist()
     classes, values = named.predict(P)
     assert classes.tolist() == NAMES[plain.predict(P)[0]].tolist()
@@ -72,7 +72,7 @@ def test_classes_that_are_never_predicted() -> None:
     rows = P[(P.argmax(axis=1) != 2)]
     labels = Y[P.argmax(axis=1) != 2]
     models = TopLabelBinning().fit(rows, labels).model_
-    assert models.pooled_keys == (2,)
+    assert models.pooled_cells == (2,)
     assert models.pool.n_samples == 0
     assert models.pool.values.tolist() == [0.5]
     assert models.predict([0.9], [2]).tolist() == [0.5]
@@ -89,7 +89,7 @@ def test_classes_that_are_never_predicted() -> None:
 def test_confidence_calibration_is_one_model() -> None:
     cal = TopLabelBinning(per_class=False).fit(P, Y)
     assert cal.model_.n_models == 1
-    assert cal.model_.pooled_keys == (0, 1, 2)
+    assert cal.model_.pooled_cells == (0, 1, 2)
     assert cal.model_.pool == bare(fb.UniformMassBinning(18).fit(P.max(axis=1), P.argmax(axis=1) == Y).model_)
     classes, values = cal.predict(P)
     assert classes.tolist() == P.argmax(axis=1).tolist()

@@ -39,7 +39,7 @@ def test_any_calibrator_serves(calibrator: Any) -> None:
     assert not hasattr(calibrator, "model_")
     assert models.kind == "segments"
     assert list(models.models) == ["north", "south"]
-    assert models.pooled_keys == ("east", "west")
+    assert models.pooled_cells == ("east", "west")
     for segment in ("north", "south"):
         rows = segment == SEGMENTS
         assert models[segment] == bare(type(calibrator)(**calibrator.get_params()).fit(SCORES[rows], LABELS[rows]).model_)
@@ -58,7 +58,7 @@ def test_thin_is_what_the_bins_need_too() -> None:
     few = np.r_[np.full(103, 1), np.full(99, 2), np.full(98, 3)]
     fit = fb.multi.SegmentedBinning(fb.UniformMassBinning(50)).fit(SCORES[:300], LABELS[:300], few)
     assert list(fit.model_.models) == [1, 2]
-    assert fit.model_.pooled_keys == (3,)
+    assert fit.model_.pooled_cells == (3,)
     assert fit.model_.pool.n_bins == 49
 
 
@@ -139,7 +139,7 @@ def test_keys_of_any_kind() -> None:
         assert cal.fit(SCORES, LABELS, column).model_ == model
     numbers = np.unique(SEGMENTS, return_inverse=True)[1]
     for dtype in (np.int8, np.int32, np.uint64, np.int64):
-        assert cal.fit(SCORES, LABELS, numbers.astype(dtype)).model_.keys == (0, 1, 2, 3)
+        assert cal.fit(SCORES, LABELS, numbers.astype(dtype)).model_.cells == (0, 1, 2, 3)
     assert bare(cal.fit(SCORES, LABELS == 1, SEGMENTS, positive=True).model_) == bare(model)
     order = RNG.permutation(N)
     assert cal.fit(SCORES[order], LABELS[order], SEGMENTS[order]).model_ == model

@@ -16,8 +16,8 @@ from fastbin.online.streaming import row_of_each_bin
 from monitored import VALUES, outcomes, refuses, served
 
 
-def tallied(model: Any, scores: np.ndarray, labels: np.ndarray, keys: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    bins = model.assign(scores, keys=keys)
+def tallied(model: Any, scores: np.ndarray, labels: np.ndarray, tie_keys: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    bins = model.assign(scores, tie_keys=tie_keys)
     return np.bincount(bins, minlength=model.n_bins), np.bincount(bins[labels == 1], minlength=model.n_bins)
 
 
@@ -115,7 +115,7 @@ def test_a_stream_of_counts_has_the_tally_of_the_samples(name: str) -> None:
     keys = None if rows.keys is None else np.minimum(rows.keys, np.uint64(2**64 - 2))
     labels = np.random.default_rng(0).integers(0, 2, 5000).astype(np.uint8)
     one_by_one, at_once = StreamingBinning(model), StreamingBinning(model)
-    one_by_one.update(rows.scores, labels, keys=keys)
+    one_by_one.update(rows.scores, labels, tie_keys=keys)
     at_once.update_counts(*tallied(model, rows.scores, labels, keys))
     for mine, other in zip(at_once.tally()[:2], one_by_one.tally()[:2], strict=True):
         assert np.array_equal(mine, other)
@@ -131,8 +131,8 @@ def test_the_row_of_a_bin_lies_in_it_if_any_does(name: str) -> None:
     model = model_of(name)
     scores, keys = row_of_each_bin(model)
     rows = hard_rows(model, 20_000)
-    held = np.unique(model.assign(rows.scores, keys=rows.keys))
-    assert np.array_equal(model.assign(scores, keys=keys)[held], held)
+    held = np.unique(model.assign(rows.scores, tie_keys=rows.keys))
+    assert np.array_equal(model.assign(scores, tie_keys=keys)[held], held)
 
 
 def test_a_bin_that_holds_no_score_counts_none() -> None:

@@ -154,8 +154,8 @@ def test_tied_scores_are_looked_at_in_the_bins_that_their_keys_say() -> None:
     scores, labels = np.full(200, 0.5), np.arange(200) % 3 == 0
     keys = np.random.default_rng(0).integers(0, 2**63, 200).astype(np.uint64) * 2
     monitor = CalibrationMonitor(model)
-    monitor.update(scores, labels, keys=keys)
-    assert [b.count for b in monitor.report().bins] == np.bincount(model.assign(scores, keys=keys), minlength=4).tolist()
+    monitor.update(scores, labels, tie_keys=keys)
+    assert [b.count for b in monitor.report().bins] == np.bincount(model.assign(scores, tie_keys=keys), minlength=4).tolist()
     by_seed, by_default = CalibrationMonitor(model), CalibrationMonitor(model)
     by_seed.update(scores, labels, seed=4)
     by_default.update(scores, labels)
@@ -306,7 +306,7 @@ def fitted(n: int = 600, **options: Any) -> fb.BinnedModel:
     return fb.UniformMassBinning(**{"n_bins": 4, **options}).fit(scores, RNG.random(n) < scores).model_
 
 
-SET = fb.ModelSet({"north": fitted(), "south": fitted(n_bins=3)}, pool=fitted(n_bins=2), pooled_keys=["isle", "rock"])
+SET = fb.ModelSet({"north": fitted(), "south": fitted(n_bins=3)}, pool=fitted(n_bins=2), pooled_cells=["isle", "rock"])
 N = 4000
 SCORES, CELLS = RNG.random(N), RNG.choice(["north", "south", "isle", "rock"], N)
 LABELS = RNG.random(N) < SCORES

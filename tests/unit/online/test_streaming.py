@@ -120,8 +120,8 @@ def test_bad_first_blocks_are_refused(arguments: tuple[Any, ...], options: dict[
             "labels[0] is -1; labels are 0 and 1, and these are -1 and 1; pass positive= with the value",
         ),
         ([0.1, 0.2], [1], {}, "lengths differ: scores has 2, labels has 1"),
-        ([0.1, 0.2], [1, 1], {"keys": [1]}, "keys has 1 rows for 2 scores"),
-        ([0.1, 0.2], [1, 1], {"keys": [1, -1]}, "keys[1] is -1; keys must not be negative"),
+        ([0.1, 0.2], [1, 1], {"tie_keys": [1]}, "tie_keys has 1 rows for 2 scores"),
+        ([0.1, 0.2], [1, 1], {"tie_keys": [1, -1]}, "tie_keys[1] is -1; keys must not be negative"),
         ([0.1], [1], {"seed": -1}, "seed is -1; it must be at least 0"),
     ],
 )
@@ -184,8 +184,8 @@ def test_keys_and_seeds_decide_ties() -> None:
     scores, labels = np.repeat([0.2, 0.7], 300), np.arange(600) % 2
     keys = np.random.default_rng(1).integers(0, 2**63, 600).astype(np.uint64)
     keyed, seeded, plain = (StreamingBinning(cal) for _ in range(3))
-    keyed.update(scores, labels, keys=keys)
-    assert keyed.counts.tolist() == np.bincount(cal.model_.assign(scores, keys=keys), minlength=4).tolist()
+    keyed.update(scores, labels, tie_keys=keys)
+    assert keyed.counts.tolist() == np.bincount(cal.model_.assign(scores, tie_keys=keys), minlength=4).tolist()
     seeded.update(scores, labels, seed=5)
     assert seeded.counts.tolist() == np.bincount(cal.model_.assign(scores, seed=5), minlength=4).tolist()
     plain.update(scores, labels)

@@ -228,7 +228,7 @@ def test_randomised_bins_are_marked(ax: Any) -> None:
     decided = np.unique(TIED.edges[(TIED.edge_keys > 0) & (TIED.edge_keys < 2**64 - 1)])
     assert [line.get_xdata()[0] for line in rings] == decided.tolist()
     for line, score in zip(rings, decided.tolist(), strict=True):
-        possible = {TIED.predict_one(score, key=key) for key in (0, 2**64 - 2, *TIED.edge_keys.tolist())}
+        possible = {TIED.predict_one(score, tie_key=key) for key in (0, 2**64 - 2, *TIED.edge_keys.tolist())}
         assert set(line.get_ydata()) == possible
     assert "one of these, by a random key" in [text.get_text() for text in ax.get_legend().get_texts()]
 

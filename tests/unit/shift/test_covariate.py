@@ -162,9 +162,9 @@ def test_bins_of_another_model() -> None:
     scores, labels, weights = rows(decimals=1)
     other = fb.UniformMassBinning(5, ties="random", seed=2).fit(*rows(300, seed=9, decimals=1)[:2]).model_
     keys = np.arange(scores.size, dtype=np.uint64) * np.uint64(2**54)
-    cal = ImportanceWeightedBinning(partition=other).fit(scores, labels, weights, keys=keys)
+    cal = ImportanceWeightedBinning(partition=other).fit(scores, labels, weights, tie_keys=keys)
     np.testing.assert_array_equal(cal.model_.edges, other.edges)
-    np.testing.assert_array_equal(cal.model_.counts, np.bincount(other.assign(scores, keys=keys), minlength=5))
+    np.testing.assert_array_equal(cal.model_.counts, np.bincount(other.assign(scores, tie_keys=keys), minlength=5))
     assert cal.model_.n_tied == np.isin(scores, other.edges).sum()
     assert cal.model_.ties == "random"
 
@@ -332,7 +332,7 @@ def fit(
         (lambda: fit(partition=None, n_bins=3), "4 samples are too few for n_bins=3"),
         (lambda: fit(partition=None, n_bins=3, scheme="ums"), "puts 2 of 4 samples"),
         (lambda: fit(partition=None, n_bins=1, scheme="ze"), "choose one of 'umd', 'ums'"),
-        (lambda: fit(partition=None, n_bins=1, keys=[1, 2, 3, 4]), "keys is given without a partition"),
+        (lambda: fit(partition=None, n_bins=1, tie_keys=[1, 2, 3, 4]), "tie_keys is given without a partition"),
         (lambda: fit(estimator="hajek"), "choose one of 'self-normalised'"),
         (lambda: fit(estimator="known-mass"), "relative_mass is None"),
         (lambda: fit(estimator="known-mass", relative_mass=[1.0]), r"relative_mass has shape \(1,\)"),

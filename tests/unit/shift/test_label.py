@@ -382,7 +382,7 @@ FOUR = populations(fb.UniformMassBinning(4))[0]
         (lambda: rate_by_likelihood(FOUR, counts=[0] * 4), "counts are all 0"),
         (lambda: rate_by_likelihood(FOUR, counts=[1, 2]), "counts has shape"),
         (lambda: rate_by_likelihood(FOUR, [0.5], counts=[1, 2, 3, 4]), "counts is given, and scores too"),
-        (lambda: rate_by_likelihood(FOUR, counts=[1, 2, 3, 4], keys=[1]), "counts is given, and keys too"),
+        (lambda: rate_by_likelihood(FOUR, counts=[1, 2, 3, 4], tie_keys=[1]), "counts is given, and keys too"),
     ],
 )  # fmt: skip
 def test_counts_that_tell_nothing_are_refused(call: Any, message: str) -> None:
