@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fastbin.guarantees import Certificate
 
 
-IntervalMethod = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
+IntervalBound = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
 
 
 class BinnedModel(Saved, NativeModel, Parts):
@@ -281,14 +281,14 @@ class BinnedModel(Saved, NativeModel, Parts):
         """This model, which has no key: the only one, where the models of a set are several."""
         return [(None, self)]
 
-    def interval(self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True) -> Float64s:
+    def interval(self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True) -> Float64s:
         """An interval for the true positive rate of each bin.
 
         Parameters
         ----------
         alpha : float, from 1e-100 to 1/2
             The chance that an interval misses.
-        method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
+        bound : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
             Wilson's is approximate: no guarantee rests on it.
         simultaneous : bool
             Whether alpha bounds the chance that *any* interval misses (Sidak over the bins where they are independent), or
@@ -307,7 +307,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         """
         from fastbin import guarantees
 
-        return guarantees.interval(self._evidence(), alpha=check_alpha(alpha), method=method, simultaneous=simultaneous)
+        return guarantees.interval(self._evidence(), alpha=check_alpha(alpha), bound=bound, simultaneous=simultaneous)
 
     def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
         """The guarantee about the values, in words and numbers.
@@ -332,7 +332,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         Raises
         ------
         GuaranteeError
-            If the method, the ties or the weights do not support it; the message cites the theorem.
+            If the bound, the ties or the weights do not support it; the message cites the theorem.
         """
         from fastbin import guarantees
 
@@ -348,14 +348,14 @@ class BinnedModel(Saved, NativeModel, Parts):
 
     @alpha_by_name
     def predict_interval(
-        self, scores: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
+        self, scores: Any, *, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True,
         tie_keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): for each score the interval of its bin; arguments as in `interval` and `predict`.
 
         Of a column of a data frame or of Arrow, a table with columns "lower" and "upper".
         """
-        ends = self.lookup(scores, self.interval(alpha, method, simultaneous), tie_keys=tie_keys, seed=seed, nan=nan)
+        ends = self.lookup(scores, self.interval(alpha, bound, simultaneous), tie_keys=tie_keys, seed=seed, nan=nan)
         return like(scores, ends, ("lower", "upper"))
 
     def predict_set(self, scores: Any, *, alpha: float = 0.1, tie_keys: Any = None, seed: int | None = None) -> Bools:

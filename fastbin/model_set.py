@@ -21,7 +21,7 @@ from fastbin._base.files import SupportsRead
 from fastbin._base.frames import check_same_index, like, read_column
 from fastbin._core.score import NativeModelSet
 from fastbin._model.parts import Parts, Saved, read_file
-from fastbin.model import BinnedModel, IntervalMethod
+from fastbin.model import BinnedModel, IntervalBound
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate, SetCertificate
@@ -323,11 +323,11 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
     @alpha_by_name
     def predict_interval(
-        self, scores: Any, cells: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson",
+        self, scores: Any, cells: Any, *, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson",
         simultaneous: bool = True, tie_keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row (see `interval`); [0, 1] for unknown cells."""
-        asked = check_alpha(alpha), method, simultaneous
+        asked = check_alpha(alpha), bound, simultaneous
         kept = self._intervals  # read once: threads may ask for different ones
         if kept[0] != asked:
             self._intervals = kept = asked, np.concatenate(self.interval(*asked))
@@ -346,14 +346,14 @@ class ModelSet(Saved, NativeModelSet, Parts):
     # ------------------------------------------------------------------ evidence
 
     def interval(
-        self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
+        self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True,
         which: Literal["joint"] | Key = "joint",
     ) -> Any:  # fmt: skip
         """Intervals for the true positive rates in the bins of all models.
 
         Parameters
         ----------
-        alpha, method, simultaneous
+        alpha, bound, simultaneous
             As for `BinnedModel.interval`. `simultaneous`: alpha bounds the chance that any interval of any model misses, and
             all bins with samples have equal shares of it (by Sidak; of a class-wise set, each class has an equal share).
         which : "joint" or a key
@@ -367,9 +367,9 @@ class ModelSet(Saved, NativeModelSet, Parts):
         from fastbin import guarantees
 
         if which != "joint":
-            return self[which].interval(alpha, method, simultaneous)
+            return self[which].interval(alpha, bound, simultaneous)
         models, words = self._evidence()
-        return guarantees.set_intervals(models, check_alpha(alpha), method, simultaneous, **words)
+        return guarantees.set_intervals(models, check_alpha(alpha), bound, simultaneous, **words)
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"

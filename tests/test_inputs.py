@@ -226,7 +226,7 @@ def test_bad_keys(keys: np.ndarray, told: str) -> None:
 def test_one_bad_key(key: Any) -> None:
     """A float is refused too, and not cut off: as a share of the key range, 0.5 would mean something else."""
     for call in (model().predict_one, model().assign_one):
-        refuses("InputError key", call, 0.3, tie_key=key)
+        refuses("InputError tie_key", call, 0.3, tie_key=key)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "a"])
@@ -335,5 +335,5 @@ def test_bad_alpha(name: str, alpha: Any, told: str) -> None:
 def test_bad_words() -> None:
     refuses("InputError kind", model().certificate, kind="both")
     refuses("InputError", model().certificate, bound="best")
-    refuses("InputError method", model().interval, method="exact")
+    refuses("InputError bound", model().interval, bound="exact")
     refuses("InputError", model().predict, [0.5], nan="drop")

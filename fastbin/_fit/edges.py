@@ -141,7 +141,7 @@ def _refuse_repeated(scores: Float64s, keys: UInt64s, cuts: Float64s, cut_keys: 
         span = slice(np.searchsorted(scores, score), np.searchsorted(scores, score, side="right"))
         if np.count_nonzero(keys[span] == key) > 1:
             raise InputError(
-                f"keys holds {int(key)} more than once among rows with the score {float(score)!r}, where a bin boundary "
+                f"tie_keys holds {int(key)} more than once among rows with the score {float(score)!r}, where a bin boundary "
                 "falls on it; keys must differ within one score"
             )
 

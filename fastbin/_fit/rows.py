@@ -190,7 +190,9 @@ def check_rows(
 def refuse_idle_keys(keys: Any, ties: str) -> None:
     """Refuse keys where nothing is ever ordered by them."""
     if keys is not None and ties == "whole":
-        raise InputError("keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'")
+        raise InputError(
+            "tie_keys orders equal scores, which ties='whole' never divides; leave it out, or fit with ties='random'"
+        )
 
 
 def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> Boundaries:

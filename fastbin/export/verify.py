@@ -381,8 +381,8 @@ def _names(
         if found is not None and given != found:
             problem = f"is {given!r}, and the export says that its own is {found!r}"
             raise InputError(problem, f"leave {argument} out", argument=argument, value=given)
-    for argument, name in (("score", score), ("key", key), ("cell", cell), ("source", source)):
-        if name is None and argument in ("key", "cell"):
+    for argument, name in (("score", score), ("tie_key", key), ("cell", cell), ("source", source)):
+        if name is None and argument in ("tie_key", "cell"):
             continue
         if not isinstance(name, str):
             raise InputTypeError(None, "pass the name as text, as the SQL has it", argument=argument, value=name)

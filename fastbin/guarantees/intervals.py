@@ -18,7 +18,7 @@ from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, 
 BinBound = Callable[[Any, Any, float], Float64s]
 
 # With the rule by which the bins share alpha.
-_METHODS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
+_BOUNDS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
     "clopper-pearson": (clopper_pearson, sidak),
     "hoeffding": (hoeffding, bonferroni),
     "empirical-bernstein": (empirical_bernstein, bonferroni),
@@ -33,7 +33,7 @@ def interval_of_interior(interior: Interior, bin_bound: BinBound, level: float) 
     return np.stack([lower.min(axis=0), upper.max(axis=0)], axis=1)
 
 
-def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pearson", simultaneous: bool = True) -> Float64s:
+def interval(evidence: Evidence, alpha: float = 0.1, bound: str = "clopper-pearson", simultaneous: bool = True) -> Float64s:
     """An interval for the true frequency of label 1 in each bin of a fitted model.
 
     Parameters
@@ -42,7 +42,7 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
         A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float
         Failure probability: of all bins together where `simultaneous`, else of each bin. Strictly between 0 and 1.
-    method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
+    bound : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
         "clopper-pearson" is exact, with Sidak's level across bins, which are independent given the edges. "hoeffding" and
         "empirical-bernstein" (Gupta, Podkopaev & Ramdas 2020, Theorem 4) are the papers' forms, with their union
         bound. "wilson" is approximate and guarantees nothing; it exists for any model that has a tally. Choose one before
@@ -59,7 +59,7 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     Raises
     ------
     GuaranteeError
-        Where the method is not "wilson" and the model has no guarantee: smooth or isotonic maps, real weights, tied scores
+        Where the bound is not "wilson" and the model has no guarantee: smooth or isotonic maps, real weights, tied scores
         sent to one side. Where the model was moved to class rates that were estimated without labels, or whose origin its
         file does not hold (fastbin 0.1.0).
     InputError, InputTypeError
@@ -82,39 +82,39 @@ def interval(evidence: Evidence, alpha: float = 0.1, method: str = "clopper-pear
     array([[0.762, 0.834],
            [0.762, 0.834]])
     """
-    alpha, method, evidence = check_alpha(alpha), check_method(method), as_evidence(evidence)
-    tally = tally_of(evidence, method)
-    return interval_among(evidence, tally, alpha, method, int(np.count_nonzero(tally.is_covered)) if simultaneous else 1)
+    alpha, bound, evidence = check_alpha(alpha), check_interval_bound(bound), as_evidence(evidence)
+    tally = tally_of(evidence, bound)
+    return interval_among(evidence, tally, alpha, bound, int(np.count_nonzero(tally.is_covered)) if simultaneous else 1)
 
 
-def check_method(method: Any) -> str:
-    """The name of a method."""
-    return check_choice(method, "method", tuple(_METHODS))
+def check_interval_bound(bound: Any) -> str:
+    """The name of a bound."""
+    return check_choice(bound, "bound", tuple(_BOUNDS))
 
 
-def interval_among(evidence: Evidence, tally: Interior, alpha: float, method: str, n_sharing: int) -> Float64s:
+def interval_among(evidence: Evidence, tally: Interior, alpha: float, bound: str, n_sharing: int) -> Float64s:
     """The intervals of all bins of a model where `n_sharing` bins share alpha; at the target, if its values were moved."""
 
     def at_source(alpha_of_bins: float) -> Float64s:
-        return interval_of_tally(tally, alpha_of_bins, method, n_sharing)
+        return interval_of_tally(tally, alpha_of_bins, bound, n_sharing)
 
     return _moved_interval(evidence, alpha, at_source) if is_moved(evidence) else at_source(alpha)
 
 
-def interval_of_tally(tally: Interior, alpha: float, method: str, n_sharing: int) -> Float64s:
+def interval_of_tally(tally: Interior, alpha: float, bound: str, n_sharing: int) -> Float64s:
     """Intervals in the population that the tally was drawn from."""
-    bin_bound, level_of = _METHODS[method]
+    bin_bound, level_of = _BOUNDS[bound]
     return interval_of_interior(tally, bin_bound, level_of(alpha, max(1, n_sharing)))
 
 
-def tally_of(evidence: Evidence, method: str) -> Interior:
-    """The part of the tally of a model that this method counts, if it may."""
-    if method == "empirical-bernstein" and has_whole_ties(evidence):
+def tally_of(evidence: Evidence, bound: str) -> Interior:
+    """The part of the tally of a model that this bound counts, if it may."""
+    if bound == "empirical-bernstein" and has_whole_ties(evidence):
         raise GuaranteeError(
             "whole groups of equal scores lie at edges, and empirical Bernstein's ends do not rise with the label sum, which "
-            "the promise about such bins needs; use method='clopper-pearson'"
+            "the promise about such bins needs; use bound='clopper-pearson'"
         )
-    return _whole_tally(evidence) if method == "wilson" else require_interior(evidence, moved=True)
+    return _whole_tally(evidence) if bound == "wilson" else require_interior(evidence, moved=True)
 
 
 def _whole_tally(evidence: Evidence) -> Interior:

@@ -34,7 +34,7 @@ from fastbin.guarantees.evidence import (
     is_moved,
     require_interior,
 )
-from fastbin.guarantees.intervals import check_method, interval, interval_among, interval_of_tally, tally_of
+from fastbin.guarantees.intervals import check_interval_bound, interval, interval_among, interval_of_tally, tally_of
 from fastbin.guarantees.law import failure_beyond
 from fastbin.guarantees.n_bins import KINDS
 from fastbin.intervals import sidak
@@ -154,7 +154,7 @@ def certify_set(
 def set_intervals(
     models: Sequence[Evidence],
     alpha: float = 0.1,
-    method: str = "clopper-pearson",
+    bound: str = "clopper-pearson",
     simultaneous: bool = True,
     *,
     class_wise: bool = False,
@@ -169,7 +169,7 @@ def set_intervals(
         Fitted models of disjoint cells, such as `fastbin.BinnedModel`.
     alpha : float
         Failure probability: of all bins of all models together where `simultaneous`, else of each bin.
-    {method}
+    {bound}
     simultaneous : bool
         Whether alpha is shared among all bins that hold samples.
     class_wise : bool
@@ -203,21 +203,21 @@ def set_intervals(
     >>> [intervals.round(3).tolist() for intervals in set_intervals(models)]
     [[[0.176, 0.226]], [[0.469, 0.531]]]
     """
-    alpha, method = check_alpha(alpha), check_method(method)
-    every = _cells(models, names, check_choice(cells, "cells", tuple(CELLS)), method)
+    alpha, bound = check_alpha(alpha), check_interval_bound(bound)
+    every = _cells(models, names, check_choice(cells, "cells", tuple(CELLS)), bound)
     covered = [cell for cell in every if cell.n_covered]
     if simultaneous and not class_wise:
         _require_disjoint(covered, cells)
     of_each = alpha / max(1, len(covered)) if simultaneous and class_wise else alpha
     n_sharing = sum(cell.n_covered for cell in covered) if simultaneous else 1
     if not class_wise and not any(is_moved(cell.model) for cell in every):  # one level: one call
-        joined = interval_of_tally(_concatenated([cell.tally for cell in every]), alpha, method, n_sharing)
+        joined = interval_of_tally(_concatenated([cell.tally for cell in every]), alpha, bound, n_sharing)
         return np.split(joined, np.cumsum([len(cell.tally.counts) for cell in every])[:-1])
     found = []
     for cell in every:
         with _naming(cell.name, cells):
             sharing = cell.n_covered if simultaneous and class_wise else n_sharing
-            found.append(interval_among(cell.model, cell.tally, of_each, method, sharing))
+            found.append(interval_among(cell.model, cell.tally, of_each, bound, sharing))
     return found
 
 
@@ -234,7 +234,7 @@ def _naming(name: Any, cells: str) -> Iterator[None]:
         raise GuaranteeError(f"{whose}: {error}") from error
 
 
-def _cells(models: Sequence[Any], names: Sequence[Any] | None, cells: str, method: str = "clopper-pearson") -> list[_Cell]:
+def _cells(models: Sequence[Any], names: Sequence[Any] | None, cells: str, bound: str = "clopper-pearson") -> list[_Cell]:
     given = range(len(models)) if names is None else names
     if len(given) != len(models) or len(models) == 0:
         raise InputError(
@@ -244,7 +244,7 @@ def _cells(models: Sequence[Any], names: Sequence[Any] | None, cells: str, metho
     for i, (name, model) in enumerate(zip(given, models, strict=True)):
         evidence = as_evidence(model, f"models[{i}]")
         with _naming(name, cells):
-            every.append(_Cell(name, evidence, tally_of(evidence, method)))
+            every.append(_Cell(name, evidence, tally_of(evidence, bound)))
     return every
 
 

@@ -26,7 +26,7 @@ from fastbin._base.frames import check_same_index, columns_of, like
 from fastbin._base.suspicions import LEVEL
 from fastbin._fit.calibrator import Estimator, asks_model
 from fastbin._fit.segments import CellRows, code_cells
-from fastbin.model import IntervalMethod
+from fastbin.model import IntervalBound
 from fastbin.model_set import ModelSet
 from fastbin.multi.cells import (
     CellKind,
@@ -261,13 +261,13 @@ class TopLabelBinning(ClassBinning):
 
     @alpha_by_name
     def predict_interval(
-        self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
+        self, P: Any, *, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True,
         tie_keys: Any = None, seed: int | None = None,
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of the bin of each row's predicted class; see `ModelSet.predict_interval`."""
         predicted, scores = self._tops(P, tie_keys)
         ends = self.model_.predict_interval(
-            scores, predicted, alpha=alpha, method=method, simultaneous=simultaneous, tie_keys=tie_keys, seed=seed
+            scores, predicted, alpha=alpha, bound=bound, simultaneous=simultaneous, tie_keys=tie_keys, seed=seed
         )
         return like(P, ends, ("lower", "upper"))
 
@@ -381,7 +381,7 @@ class ClassWiseBinning(ClassBinning):
 
     @alpha_by_name
     def predict_interval(
-        self, P: Any, *, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True,
+        self, P: Any, *, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True,
         tie_keys: Any = None, seed: int | None = None,
     ) -> Float64s:  # fmt: skip
         """float64 (n, k, 2): for each class the interval of the bin of its column; see `ModelSet.interval`.
@@ -393,7 +393,7 @@ class ClassWiseBinning(ClassBinning):
         """
         self._require_own_values("interval")
         models, matrix = self.model_, self._check_scored(P, tie_keys)
-        tables = dict(zip(models.cells, models.interval(alpha, method, simultaneous), strict=True))
+        tables = dict(zip(models.cells, models.interval(alpha, bound, simultaneous), strict=True))
         columns = [
             models[key].lookup(matrix[:, column], tables[key], tie_keys=tie_keys, seed=seed)
             for column, key in enumerate(models.columns or ())

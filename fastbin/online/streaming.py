@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from fastbin.guarantees import Certificate
 
-Method = Literal["beta-binomial", "stitched", "theorem6"]
+StreamBound = Literal["beta-binomial", "stitched", "theorem6"]
 
 ASSUMPTIONS = (
     "the labels of a bin are independent and have one frequency throughout",
@@ -109,7 +109,7 @@ class StreamingBinning(State, NativeStream):
         Go on from the tally of the fitted model, instead of from zero. For the schemes "umd", "certified", "ums", "fixed-width"
         and "explicit" without weights, whose tallied labels are independent draws from their bins given the edges, as the new
         ones are (not where whole groups of equal scores lie at edges, but for "ums"). The order of the fit's labels is not
-        known: the running variance is lost, and `method="beta-binomial"` alone is left.
+        known: the running variance is lost, and `bound="beta-binomial"` alone is left.
     score_range : (low, high) or None
         Where scores must lie, for explicit edges; a model brings its own.
 
@@ -327,7 +327,7 @@ class StreamingBinning(State, NativeStream):
         return self._snapshot(BinnedModel)
 
     def interval(
-        self, alpha: float = 0.1, method: Method = "beta-binomial", simultaneous: bool = True, within: Any = None
+        self, alpha: float = 0.1, bound: StreamBound = "beta-binomial", simultaneous: bool = True, within: Any = None
     ) -> Float64s:
         """An interval for the true positive rate of each bin that holds at every number of samples at once.
 
@@ -335,14 +335,14 @@ class StreamingBinning(State, NativeStream):
         ----------
         alpha : float in (0, 1)
             The chance that an interval ever misses.
-        method : {"beta-binomial", "stitched", "theorem6"}
+        bound : {"beta-binomial", "stitched", "theorem6"}
             "beta-binomial" is the narrowest and needs counts alone. "stitched" is the boundary that Theorem 6 simplifies,
             "theorem6" equation (21) as printed; both need the running variance. Choose before looking at the results.
         simultaneous : bool
             Whether alpha bounds the chance that *any* bin's interval ever misses, or each one's. Given the bins of the
             samples, labels of different bins are independent: Sidak's level; the paper's union bound for "theorem6".
         within : array-like of shape (n_bins, 2), optional
-            Intervals of an earlier look, with the same alpha, method and simultaneous, to be intersected with: sound, as all
+            Intervals of an earlier look, with the same alpha, bound and simultaneous, to be intersected with: sound, as all
             looks are covered together.
 
         Returns
@@ -353,7 +353,7 @@ class StreamingBinning(State, NativeStream):
         Raises
         ------
         GuaranteeError
-            When the method needs a running variance that was lost, or when an intersection with `within` is empty: then one
+            When the bound needs a running variance that was lost, or when an intersection with `within` is empty: then one
             of the intervals missed, or the rate of the bin has changed.
 
         Notes
@@ -371,34 +371,34 @@ class StreamingBinning(State, NativeStream):
                [0.339, 0.661]])
         """
         (counts, label_sums, variances), level = self.tally(), check_alpha(alpha)
-        check_choice(method, "method", tuple(THEOREMS))
+        check_choice(bound, "bound", tuple(THEOREMS))
         if simultaneous:  # all bins share alpha, filled or not: which will fill is not known in advance
-            level = (bonferroni if method == "theorem6" else sidak)(level, len(counts))
-        if method == "beta-binomial":
+            level = (bonferroni if bound == "theorem6" else sidak)(level, len(counts))
+        if bound == "beta-binomial":
             intervals = beta_binomial(label_sums, counts, level)
         elif variances is None:
             raise GuaranteeError(
-                f"method={method!r} needs the running variance (Gupta, Podkopaev & Ramdas 2020, equation 20), which depends on "
-                "the order of the labels; a merge, or going on from a fit, has lost it; use method='beta-binomial'"
+                f"bound={bound!r} needs the running variance (Gupta, Podkopaev & Ramdas 2020, equation 20), which depends on "
+                "the order of the labels; a merge, or going on from a fit, has lost it; use bound='beta-binomial'"
             )
         else:
-            intervals = (stitched if method == "stitched" else theorem6)(label_sums, counts, variances, level)
+            intervals = (stitched if bound == "stitched" else theorem6)(label_sums, counts, variances, level)
         return intervals if within is None else intersect(intervals, within)
 
-    def certificate(self, alpha: float = 0.1, method: Method = "beta-binomial") -> Certificate:
+    def certificate(self, alpha: float = 0.1, bound: StreamBound = "beta-binomial") -> Certificate:
         """The guarantee about the values of `model`, at whatever moment one looks.
 
         Parameters
         ----------
         alpha : float in (0, 1)
             The chance that the promise ever fails.
-        method : {"beta-binomial", "stitched", "theorem6"}
+        bound : {"beta-binomial", "stitched", "theorem6"}
             As in `interval`.
 
         Returns
         -------
         Certificate
-            Of kind "conditional" and bound `method`: epsilon is the largest distance from the mean of a bin to an end of
+            Of kind "conditional" and bound `bound`: epsilon is the largest distance from the mean of a bin to an end of
             its interval, over the bins that hold samples; the others are named in `uncovered_bins`.
 
         Raises
@@ -412,7 +412,7 @@ class StreamingBinning(State, NativeStream):
         if model.ties in ("random", "isolate"):
             assumptions += sentences("keys")
         certificate = certificate_from_intervals(
-            model, self.interval(alpha, method), alpha=alpha, kind="conditional", bound=method, theorem=THEOREMS[method],
+            model, self.interval(alpha, bound), alpha=alpha, kind="conditional", bound=bound, theorem=THEOREMS[bound],
             assumptions=assumptions,
         )  # fmt: skip
         return replace(certificate, scheme=self.partition.scheme)

@@ -288,7 +288,7 @@ class ImportanceWeightedBinning(Calibrator):
     def interval(
         self,
         alpha: float = 0.1,
-        method: str = "betting",
+        bound: str = "betting",
         simultaneous: bool = True,
         *,
         weight_bound: Any = None,
@@ -301,7 +301,7 @@ class ImportanceWeightedBinning(Calibrator):
         ----------
         alpha : float in (0, 1)
             The chance that any interval misses (each one's, where not `simultaneous`).
-        method : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10"}
+        bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10"}
             The functions of `fastbin.intervals`. "betting" does not depend on the order of samples; "betting-in-order" draws
             the order from the seed; it is narrower by a fifth or so where weights are within a small factor of each other, and
             wider where a few samples carry most of the weight. "self-normalised-hoeffding" is what `weighted_interval` gives
@@ -328,21 +328,21 @@ class ImportanceWeightedBinning(Calibrator):
         GuaranteeError
             When the weights were estimated and `weight_error` is not given.
         InputError
-            When a weight is above the bound, or what the method needs is missing.
+            When a weight is above the bound, or what the bound needs is missing.
 
         Notes
         -----
         Given the edges, the pairs (w, Y) of a bin are independent draws from it, and bins are independent (Gupta & Ramdas 2021,
         Lemma 2, applied to pairs), so Sidak's level is used; the theorems come with their union bound.
         """
-        model, method = self.model_, check_choice(method, "method", METHODS)
+        model, bound = self.model_, check_choice(bound, "bound", METHODS)
         error = require_weight_guarantee(model, weight_error)
         limits = WeightLimits(weight_bound, weight_min, error)
         check_limits(limits, self._rows, model.n_bins)
-        if method == "self-normalised-hoeffding":
+        if bound == "self-normalised-hoeffding":
             return weighted_interval(model, weight_bound, alpha=alpha, simultaneous=simultaneous, weight_error=error)
-        level = level_per_bin(np.asarray(model.weight_sums), alpha, simultaneous, method in UNION_METHODS)
-        return interval_of_rows(model, self._rows, method, level, limits, self._given_mass)
+        level = level_per_bin(np.asarray(model.weight_sums), alpha, simultaneous, bound in UNION_METHODS)
+        return interval_of_rows(model, self._rows, bound, level, limits, self._given_mass)
 
     def predict_interval(
         self, scores: Any, *, tie_keys: Any = None, seed: int | None = None, nan: str = "error", **options: Any
@@ -369,7 +369,7 @@ class ImportanceWeightedBinning(Calibrator):
         kind : {"conditional", "marginal"}
             All bins at once, or the bin of the next target sample.
         bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"}, optional
-            The `method` of `interval`, which tells the errors too; "betting" by default.
+            The `bound` of `interval`, which tells the errors too; "betting" by default.
         weight_bound, weight_error
             As in `interval`.
         """

@@ -18,7 +18,7 @@ from fastbin._fit.tally import check_counts
 from fastbin._model.provenance import with_estimator
 from fastbin.guarantees.evidence import is_moved
 from fastbin.guarantees.intervals import move_odds
-from fastbin.model import BinnedModel, IntervalMethod
+from fastbin.model import BinnedModel, IntervalBound
 from fastbin.model_set import as_model
 from fastbin.shift.rates import (
     RateEstimate,
@@ -247,7 +247,7 @@ class LabelShift(Calibrator):
             return rate_by_likelihood(model, scores, **given)
         return rate_by_confusion(model, scores, threshold=self.threshold, **given)
 
-    def interval(self, alpha: float = 0.1, method: IntervalMethod = "clopper-pearson", simultaneous: bool = True) -> Float64s:
+    def interval(self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True) -> Float64s:
         """An interval for the target frequency of label 1 in each bin, the uncertainty of both class rates included.
 
         Those of ``model_``, and of its file: half of alpha goes to the bins' intervals at the source, the rest to exact
@@ -259,7 +259,7 @@ class LabelShift(Calibrator):
         ----------
         alpha : float in (0, 1)
             The chance that any interval misses (each one's, where not `simultaneous`).
-        method : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
+        bound : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
             For the bins at the source; see `BinnedModel.interval`.
         simultaneous : bool
             Whether the bins' half of alpha is shared among them.
@@ -273,7 +273,7 @@ class LabelShift(Calibrator):
         GuaranteeError
             When the rate was estimated from scores, whose interval is approximate, or the source model has no guarantee.
         """
-        return self.model_.interval(alpha, method, simultaneous)
+        return self.model_.interval(alpha, bound, simultaneous)
 
 
 def _movable(source: BinnedModel | Calibrator) -> BinnedModel:

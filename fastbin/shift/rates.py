@@ -390,7 +390,7 @@ class _Options(NamedTuple):
     source_rate: float | None = None
     alpha: float = 0.1
     n_bootstrap: int = 1000
-    keys: Any = None
+    tie_keys: Any = None
     seed: int | None = 0
     counts: Any = None
 
@@ -452,7 +452,7 @@ def _estimate_rate(
 
 def _target_counts(model: BinnedModel, scores: Any, options: _Options, seed: int) -> Int64s:
     """How many target scores lie in each bin."""
-    keys = options.keys
+    keys = options.tie_keys
     if options.counts is not None:
         if scores is not None or keys is not None:
             remedy = "give one of the two"

@@ -280,31 +280,31 @@ def check_limits(limits: WeightLimits, rows: WeightedRows, n_bins: int) -> None:
 
 
 def interval_of_rows(
-    model: BinnedModel, rows: WeightedRows, method: str, level: float, limits: WeightLimits, relative_mass: Float64s | None
+    model: BinnedModel, rows: WeightedRows, bound: str, level: float, limits: WeightLimits, relative_mass: Float64s | None
 ) -> Float64s:
     """The interval of one of METHODS that looks at samples, at failure probability `level` per bin."""
     bins: dict[str, Any] = {"bins": rows.bins, "n_bins": model.n_bins}
-    bound = limits.weight_bound
-    if method == "betting":
+    weight_bound = limits.weight_bound
+    if bound == "betting":
         return _betting(rows, level, limits, model.n_bins)
     if limits.weight_error > 1.0:
         raise GuaranteeError(
-            f"method={method!r} cannot allow for weight_error: its ends do not move one way with each weight; use 'betting' or "
+            f"bound={bound!r} cannot allow for weight_error: its ends do not move one way with each weight; use 'betting' or "
             "'self-normalised-hoeffding'"
         )
-    if method == "betting-in-order":
-        return betting_in_order(rows.weights, rows.labels, level, bound, seed=model.seed, **bins)
-    if method == "empirical-bernstein":
-        return weighted_empirical_bernstein(rows.weights, rows.labels, level, bound, **bins)
-    if method == "theorem7":
+    if bound == "betting-in-order":
+        return betting_in_order(rows.weights, rows.labels, level, weight_bound, seed=model.seed, **bins)
+    if bound == "empirical-bernstein":
+        return weighted_empirical_bernstein(rows.weights, rows.labels, level, weight_bound, **bins)
+    if bound == "theorem7":
         if limits.weight_min is None:
             remedy = "Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs the least weight"
             raise InputError("is None", remedy, argument="weight_min")
         sums = model.weighted_label_sums, model.weight_sums, model.counts
-        return theorem7(*sums, level, limits.weight_min, float(np.max(bound)))
+        return theorem7(*sums, level, limits.weight_min, float(np.max(weight_bound)))
     if relative_mass is None:
         raise InputError("Gupta, Podkopaev & Ramdas 2020, Theorem 10 needs relative_mass, known, at the fit")
-    return theorem10(rows.weights, rows.labels, level, bound, relative_mass, **bins)
+    return theorem10(rows.weights, rows.labels, level, weight_bound, relative_mass, **bins)
 
 
 def _betting(rows: WeightedRows, level: float, limits: WeightLimits, n_bins: int) -> Float64s:

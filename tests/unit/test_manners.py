@@ -24,7 +24,7 @@ TAKES_A_MODEL: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "monotone_model": (lambda m: fb.monotone_model(m).values, CAL),
     "certify": (lambda m: guarantees.certify(m).epsilon, CAL),
     "interval": (lambda m: guarantees.interval(m), CAL),
-    "interval wilson": (lambda m: guarantees.interval(m, method="wilson"), CAL),
+    "interval wilson": (lambda m: guarantees.interval(m, bound="wilson"), CAL),
     "bin_sets": (lambda m: guarantees.bin_sets(m), CAL),
     "bin_set_chances": (lambda m: theory.bin_set_chances(m), CAL),
     "rate_by_likelihood": (lambda m: shift.rate_by_likelihood(m, SCORES, n_bootstrap=5).rate, CAL),

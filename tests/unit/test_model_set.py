@@ -30,7 +30,7 @@ SCORES = RNG.random(1000)
 
 
 def test_keys_and_models() -> None:
-    assert TEXT.keys == tuple(TEXT) == ("fine", "north", "south")
+    assert TEXT.cells == tuple(TEXT) == ("fine", "north", "south")
     assert len(TEXT) == TEXT.n_models == 3
     assert (TEXT.kind, TEXT.unknown, TEXT.pool, TEXT.pooled_cells, TEXT.columns) == ("given", "refuse", None, (), None)
     assert TEXT.models == {"fine": FINE, "north": NORTH, "south": SOUTH}
@@ -52,7 +52,7 @@ def test_a_model_reads_as_a_set_of_one_without_a_key() -> None:
 
 
 def test_the_pool_is_the_last_model() -> None:
-    assert POOLED.keys == (-20, -3, 7, 12)
+    assert POOLED.cells == (-20, -3, 7, 12)
     assert POOLED.pooled_cells == (-20, 12)
     assert POOLED.pool == POOLED[12] == POOLED[-20] == REST
     assert POOLED.numbered == [(-3, SOUTH), (7, NORTH), (None, REST)]

@@ -340,7 +340,7 @@ SCORES, LABELS, CELLS = cells_of(VALUES, 10)
         ({"cells": CELLS, "certificate": model_of([0.5]).certificate()}, "is that of one model"),
         ({"cells": CELLS, "epsilon": 0.1, "certificate": SET.certificate()}, "give the promise to check once"),
         ({"cells": CELLS, "certificate": SET.certificate(kind="ece")}, "kind 'ece'"),
-        ({"cells": CELLS, "alpha": 0.9}, "alpha"),
+        ({"cells": CELLS, "test_level": 0.9}, "test_level"),
     ],
 )
 def test_what_cannot_be_checked_of_a_set_is_refused(call: dict[str, Any], message: str) -> None:

@@ -314,7 +314,7 @@ def test_frequencies_positive_and_series() -> None:
         ({"p": [0.1, 0.2], "y": [0, 1], "by": ["a", None]}, r"by\[1\]"),
         ({"p": [0.1, 0.2], "y": [0, 1], "by": ["a"]}, "by"),
         ({"p": [0.1, 0.2], "y": [0, 1], "side": "two-sided"}, "side is 'two-sided'"),
-        ({"p": [0.1, 0.2], "y": [0, 1], "alpha": 0.9}, "alpha"),
+        ({"p": [0.1, 0.2], "y": [0, 1], "test_level": 0.9}, "test_level"),
         ({"p": [], "y": []}, "no sample"),
     ],
 )

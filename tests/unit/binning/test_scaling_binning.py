@@ -193,7 +193,7 @@ def test_configurations_refused(parameters: dict, error: type, message: str) -> 
 def test_keys_that_leave_no_order_are_refused(scheme: str) -> None:
     scores, labels = np.full(12, 0.5), np.tile([0, 1], 6)
     cal = fb.ScalingBinning(3, scaler="none", scheme=scheme, ties="random")
-    with pytest.raises(fb.InputError, match=r"keys holds 7 more than once among rows with the score 0\.5"):
+    with pytest.raises(fb.InputError, match=r"tie_keys holds 7 more than once among rows with the score 0\.5"):
         cal.fit(scores, labels, tie_keys=np.full(12, 7))
     with pytest.raises(fb.InputError, match="keys gives one key per row, but sample_weight repeats rows"):
         cal.fit(scores, labels, np.full(12, 2), np.arange(12))

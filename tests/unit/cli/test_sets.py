@@ -162,7 +162,7 @@ def test_inspect() -> None:
     shown = run("inspect", "regions.fbm").stdout
     assert str(REGIONAL.certificate(0.1)) in shown
     content = json.loads(run("inspect", "regions.fbm", "--json").stdout)
-    assert (content["kind"], content["keys"], content["pooled_cells"]) == ("segments", ["isle", "north", "south"], ["isle"])
+    assert (content["kind"], content["cells"], content["pooled_cells"]) == ("segments", ["isle", "north", "south"], ["isle"])
     assert [each["cell"] for each in content["models"]] == ["north", "south", None]
     joint = REGIONAL.certificate(0.1)
     assert content["certificate"]["epsilon"] == joint.epsilon

@@ -70,7 +70,7 @@ def verified(model: Model, name: str, export: Any = None, scores: Any = (), **mo
     if program is not None:
         need(program)
     if "dialect" in words:
-        more = {"key": "k", **({"cell": "c"} if isinstance(model, fb.ModelSet) else {}), **more}
+        more = {"tie_key": "k", **({"cell": "c"} if isinstance(model, fb.ModelSet) else {}), **more}
     return _verify(model, write(model) if export is None else export, scores, **{**words, **more})
 
 
@@ -592,7 +592,7 @@ SQL, JSON = fb.export.sql(MODEL, dialect="sqlite"), fb.export.json(MODEL)
         (SQL, (), {"score": 3}, fb.InputTypeError, "score is 3; pass the name as text, as the SQL has it"),
         (SQL, (), {"score": None}, fb.InputTypeError, "score is None; pass the name"),
         (SQL, (), {"score": " "}, fb.InputError, "score is ' '; pass the name"),
-        (SQL, (), {"key": 1}, fb.InputTypeError, "key is 1; pass the name"),
+        (SQL, (), {"tie_key": 1}, fb.InputTypeError, "tie_key is 1; pass the name"),
         (SQL, (), {"cell": b"c"}, fb.InputTypeError, "cell is b'c'; pass the name"),
         (SQL, (), {"source": None}, fb.InputTypeError, "source is None; pass the name"),
         (SQL, (), {"alpha": 7}, fb.InputError, "alpha is 7"),

@@ -378,7 +378,7 @@ def test_a_word_of_another_kind_is_refused_with_a_hint() -> None:
 def test_shifted_and_streamed_certificates_name_theirs() -> None:
     assert fb.shift.LabelShift(CAL, target_rate=0.5, method="known").fit().certificate().bound == "clopper-pearson"
     for method in ("beta-binomial", "stitched", "theorem6"):
-        assert STREAM.certificate(method=method).bound == method
+        assert STREAM.certificate(bound=method).bound == method
 
 
 def test_values_that_are_no_means_are_told_which_bound_is_about_them() -> None:

@@ -81,12 +81,12 @@ def test_intervals_that_would_not_count_the_rates_in_are_refused() -> None:
 def test_intervals_refuse_what_certificates_refuse_except_the_approximate_one() -> None:
     isotonic = replace(uniform_mass(), scheme="isotonic")
     refused(GuaranteeError, "isotonic regression has no certificate", guarantees.interval, isotonic)
-    assert guarantees.interval(isotonic, method="wilson").shape == (10, 2)
+    assert guarantees.interval(isotonic, bound="wilson").shape == (10, 2)
     weighted = replace(uniform_mass(), is_weighted=True)
     for method in ("clopper-pearson", "wilson"):
-        refused(GuaranteeError, r"fb\.shift\.weighted_interval", guarantees.interval, weighted, method=method)
-    refused(GuaranteeError, "carries no tally", guarantees.interval, replace(uniform_mass(), counts=None), method="wilson")
-    refused(InputError, "method is 'bayes'", guarantees.interval, uniform_mass(), method="bayes")
+        refused(GuaranteeError, r"fb\.shift\.weighted_interval", guarantees.interval, weighted, bound=method)
+    refused(GuaranteeError, "carries no tally", guarantees.interval, replace(uniform_mass(), counts=None), bound="wilson")
+    refused(InputError, "bound is 'bayes'", guarantees.interval, uniform_mass(), bound="bayes")
 
 
 @pytest.mark.parametrize("scheme", ["ze", "umb"])
@@ -432,8 +432,10 @@ def promises(holder: Any, alpha: float) -> dict[str, Any]:
     for kind in ("conditional", "marginal", "ece", "expected-ece"):
         for bound in (None, "a-priori"):
             calls[f"certificate {kind} {bound}"] = lambda kind=kind, bound=bound: holder.certificate(alpha, kind, bound)
-    calls["predict_interval"] = lambda: getattr(holder, "predict_interval", model.predict_interval)(NEW, alpha=alpha, keys=KEYS)
-    calls["predict_set"] = lambda: getattr(holder, "predict_set", model.predict_set)(NEW, alpha=alpha, keys=KEYS)
+    calls["predict_interval"] = lambda: getattr(holder, "predict_interval", model.predict_interval)(
+        NEW, alpha=alpha, tie_keys=KEYS
+    )
+    calls["predict_set"] = lambda: getattr(holder, "predict_set", model.predict_set)(NEW, alpha=alpha, tie_keys=KEYS)
     calls["monitor"] = lambda: fb.online.CalibrationMonitor(holder, interval_alpha=alpha).tolerated
     return {name: outcome(call) for name, call in calls.items()}
 

@@ -340,7 +340,7 @@ def test_intervals_where_whole_groups_lie_at_edges() -> None:
     level = intervals.sidak(0.1, models[0].n_bins + 10)
     for ends, model in zip(guarantees.set_intervals(models), models, strict=True):
         assert np.array_equal(ends, guarantees.interval(model, level, simultaneous=False))
-    refused(GuaranteeError, "cell 0: whole groups", guarantees.set_intervals, models, method="empirical-bernstein")
+    refused(GuaranteeError, "cell 0: whole groups", guarantees.set_intervals, models, bound="empirical-bernstein")
 
 
 def test_ten_thousand_models_take_seconds() -> None:

@@ -249,7 +249,7 @@ def test_intervals_of_looks_are_intersected() -> None:
 
 
 def test_methods_and_levels_are_checked() -> None:
-    refuses(fb.InputError, "method is 'wilson'; choose one of 'beta-binomial'", counted().interval, 0.1, "wilson")
+    refuses(fb.InputError, "bound is 'wilson'; choose one of 'beta-binomial'", counted().interval, 0.1, "wilson")
     refuses(
         fb.InputError, "alpha is 5.0; alpha is the chance that the promise fails; did you mean 0.05?", counted().interval, 5.0
     )
@@ -282,7 +282,7 @@ def test_the_running_variance_does_not_survive_a_merge() -> None:
     assert stream.running_variances is None
     assert stream.interval().shape == (4, 2)
     for method in ("stitched", "theorem6"):
-        refuses(fb.GuaranteeError, f"method='{method}' needs the running variance", stream.interval, method=method)
+        refuses(fb.GuaranteeError, f"bound='{method}' needs the running variance", stream.interval, bound=method)
 
 
 def test_merging_with_nothing_changes_nothing() -> None:

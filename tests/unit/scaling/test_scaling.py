@@ -251,7 +251,7 @@ def test_no_smooth_map_has_a_guarantee(cal) -> None:
         with pytest.raises(fb.GuaranteeError, match="Podkopaev & Ramdas 2020, Theorem 3"):
             ask()
     with pytest.raises(fb.GuaranteeError):
-        cal.model_.interval(method="wilson")
+        cal.model_.interval(bound="wilson")
 
 
 @every
