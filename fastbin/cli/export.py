@@ -25,6 +25,7 @@ TARGETS = {
     "js": ("outputs", "alpha"),
     "json": (),
 }
+WRITERS = {"c": "c_source", "java": "java", "js": "javascript", "json": "json"}  # functions of fastbin.export that give texts
 MODEL_FILE = "fbm"  # the way back from JSON
 DIALECTS = tuple(dialects.DIALECTS)
 DEFAULT_DIALECT = "duckdb"  # it comes with the command line, so that `fastbin verify` can run what was written
@@ -132,11 +133,8 @@ def _written(model: BinnedModel | ModelSet, target: str, given: dict[str, Any], 
         return graph
     if target == "sql":
         return _sql(model, given, name).encode()
-    if target == "json":
-        return export.json(model).encode()
-    if target == "js":
-        return export.javascript(model, **given).encode()
-    return (export.c_source if target == "c" else export.java)(model, given.pop("name"), **given).encode()
+    text: str = getattr(export, WRITERS[target])(model, **given)
+    return text.encode()
 
 
 def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str:
