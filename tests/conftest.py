@@ -18,6 +18,11 @@ settings.load_profile("fastbin")
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # the examples of plots need no window
 
+# Each core has a worker already: threads of scikit-learn and BLAS, which spin while they wait for one another, would take the
+# cores from the tests. Those of fastbin are neither.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A shell without job control starts what runs in the background with interrupts ignored, nohup with hangups ignored, and
 # children inherit that. The commands honour it, but the tests that interrupt them are about those that do not.
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:

@@ -113,12 +113,12 @@ def run_sql(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     if not SOURCES.fullmatch(names.source):
         raise CannotRun(f"the table of scores is {names.source}; only plain names are tried here")
     columns: dict[str, Array] = {_plain(names.score): rows.scores}
-    for name, column, what in ((names.key, rows.keys, "key"), (names.cell, rows.cells, "cell")):
+    for name, column, what in ((names.key, rows.keys, "tie_key"), (names.cell, rows.cells, "cell")):
         if column is None:
             continue
         if name is None:
             raise CannotRun(f"the rows have a {what}; say by {what} how the text calls its column")
-        columns[_plain(name)] = np.array([f"{key:016x}" for key in column.tolist()], object) if what == "key" else column
+        columns[_plain(name)] = np.array([f"{key:016x}" for key in column.tolist()], object) if what == "tie_key" else column
     columns[ROW] = np.arange(len(rows))
     *statements, last = _statements(text)
     is_script = bool(statements)
@@ -460,8 +460,10 @@ def run_java(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     called = name if package is None else f"{package[1]}.{name}"
     program = JAVA_PROGRAM.format(n=len(rows), name=called, loops="\n".join(loops.values()), **words)
     files = {f"{name}.java": text, f"{words['program']}.java": program}
-    build = [compiler, "-encoding", "UTF-8", "-d", ".", *files]
-    run = [machine, "-cp", ".", f"{words['package']}.{words['program']}"]
+    # Both end soon: the optimising compiler and the threads of another collector would cost more than they give.
+    soon = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    build = [compiler, *(f"-J{each}" for each in soon), "-proc:none", "-encoding", "UTF-8", "-d", ".", *files]
+    run = [machine, *soon, "-cp", ".", f"{words['package']}.{words['program']}"]
     return Ran(_said([compiler, "-version"]).strip(), _answers(files, rows, [build, run], list(loops)))
 
 

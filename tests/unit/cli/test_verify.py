@@ -86,7 +86,7 @@ def test_where_keys_come_from(scores: str, keys: list[str], monkeypatch: pytest.
     checked = fb.export.verify
 
     def watched(*arguments: Any, **words: Any) -> Any:
-        given.append(words["keys"])
+        given.append(words["tie_keys"])
         return checked(*arguments, **words)
 
     monkeypatch.setattr(fb.export, "verify", watched)
