@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,14 @@ number: int = model.predict([0.1])
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For both tests of mypy, which reads the package once then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MYPY_CACHE_DIR", str(tmp_path_factory.mktemp("mypy")))
+        yield
+
+
 def checked(command: list[str], page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """The answer of a checker, asked in a folder without configuration, about the package of this checkout."""
     copy = folder / page.name
@@ -31,7 +40,7 @@ def checked(command: list[str], page: Path, folder: Path) -> subprocess.Complete
 
 def checker(name: str) -> list[str]:
     if name == "mypy":
-        # Its cache is that of the folder of the test; errors in the package itself are those of `make lint`.
+        # Errors in the package itself are those of `make lint`.
         return [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--ignore-missing-imports"]
     command = shutil.which("pyright", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if command is None:

@@ -40,7 +40,7 @@ def epsilons_around(table: Sequence[exact.ValueRow]) -> list[float]:
 
 
 @pytest.mark.parametrize("weighting", ["none", "integer"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_tables_and_curves_by_value(weighting: str, drawn: st.DataObject) -> None:
     data = drop_weightless(drawn.draw(data_of(weighting=weighting)))

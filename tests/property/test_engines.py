@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,17 @@ def test_the_model_of_hard_rows(engine: str, name: str, calibrator: str) -> None
     assert model.to_bytes() == local_model(calibrator, name).to_bytes()
 
 
+def _by_turns() -> list[Any]:
+    """All cases. How many passes there are depends on the rows and weights, so that engines take turns in those not slow."""
+    cases = list(product(NAMES, [False, True]))
+    return [
+        pytest.param(engine, *case, marks=[] if turn % len(ENGINES) == number else [pytest.mark.slow])
+        for turn, case in enumerate(cases) for number, engine in enumerate(ENGINES)
+    ]  # fmt: skip
+
+
 @pytest.mark.usefixtures("tiny_caps")
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("engine", "name", "weighted"), _by_turns())
 def test_little_memory_and_many_passes(engine: str, name: str, weighted: bool) -> None:
     table, score_range = ENGINES[engine](as_table(name)), hard_set(name).score_range
     passes = set()

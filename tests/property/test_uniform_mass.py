@@ -186,7 +186,10 @@ def test_many_samples_are_the_reference(shape: str) -> None:
         assert fit_or_refuse(calibrator, **data.arrays(layout), n_threads=n_threads) == fitted
 
 
-@pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
+# Blocks of rows are counted before any scheme looks at them, so that each scheme and each rule is here once.
+@pytest.mark.parametrize(
+    ("scheme", "ties"), [("umd", "whole"), ("umd", "random"), ("ze", "upper"), ("ums", "upper"), ("umb", "random")]
+)
 def test_many_tied_samples_are_the_reference(scheme: str, ties: str) -> None:
     """More than one block of rows holds."""
     data = strategies.make("tree", "follow the rank", BLOCK + 4000, 1)

@@ -21,7 +21,11 @@ class Sample:
     weight: float
     j: int
     key: int
-    split_key: int
+    key_seed: int
+
+    @property
+    def split_key(self) -> int:
+        return split_key(self.key_seed, self.score, self.j)
 
 
 def check(scores: Sequence[float], labels: Sequence[int], score_min: float, score_max: float) -> None:
@@ -80,7 +84,7 @@ def in_fit_order(
     for i, (score, label, weight, key) in enumerate(rows):
         j = j + 1 if i > 0 and rows[i - 1][0] == score else 0
         own_key = group_key(key_seed, score, j) if keys is None else key
-        samples.append(Sample(score, label, weight, j, own_key, split_key(key_seed, score, j)))
+        samples.append(Sample(score, label, weight, j, own_key, key_seed))
     return sorted(samples, key=lambda sample: (sample.score, sample.key, sample.j))
 
 

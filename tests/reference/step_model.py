@@ -44,17 +44,18 @@ class Tally:
     def __init__(self, n_bins: int) -> None:
         self.counts = [0] * n_bins
         self.label_sums = [0] * n_bins
-        self.weight_sums = [Fraction(0)] * n_bins
-        self.weighted_label_sums = [Fraction(0)] * n_bins
-        self.weight_square_sums = [Fraction(0)] * n_bins
+        self.weight_sums: list[Fraction | int] = [0] * n_bins
+        self.weighted_label_sums: list[Fraction | int] = [0] * n_bins
+        self.weight_square_sums: list[Fraction | int] = [0] * n_bins
 
     def add(self, b: int, label: int, weight: float = 1.0) -> None:
         """Count one sample in bin `b`. Sums of weights are exact sums of doubles; the square of a weight is a double."""
+        exact = 1 if weight == 1.0 else Fraction(weight)  # integers are exact too, and add a hundred times as fast
         self.counts[b] += 1
         self.label_sums[b] += label
-        self.weight_sums[b] += Fraction(weight)
-        self.weighted_label_sums[b] += Fraction(weight) * label
-        self.weight_square_sums[b] += Fraction(weight * weight)
+        self.weight_sums[b] += exact
+        self.weighted_label_sums[b] += exact * label
+        self.weight_square_sums[b] += 1 if weight == 1.0 else Fraction(weight * weight)
 
     def take_out(self, b: int, label: int) -> None:
         """Count one sample of weight 1 less."""
@@ -67,7 +68,7 @@ class Tally:
     def means(self) -> list[Fraction]:
         """Exact means of the labels; 1/2 where nothing was counted (or nothing weighs anything)."""
         pairs = zip(self.weighted_label_sums, self.weight_sums, strict=True)
-        return [labels / weights if weights else EMPTY_BIN_VALUE for labels, weights in pairs]
+        return [Fraction(labels) / weights if weights else EMPTY_BIN_VALUE for labels, weights in pairs]
 
 
 @dataclass

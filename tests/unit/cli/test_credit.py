@@ -61,8 +61,7 @@ def run(*arguments: str) -> str:
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize("method", ["umd", "ze", "ums", "umb"])
+@pytest.mark.parametrize(("method", "suffix"), [("umd", "csv"), ("ze", "parquet"), ("ums", "csv"), ("umb", "parquet")])
 def test_the_command_line_is_python_is_the_reference(scored: Scored, method: str, suffix: str) -> None:
     run("fit", f"calibration.{suffix}", "--label", "default", "--method", method, "-o", "credit.fbm")
     model = fb.UniformMassBinning(scheme=method).fit(scored.scores, scored.labels).model_

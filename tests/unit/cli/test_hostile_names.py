@@ -86,7 +86,7 @@ COMMANDS: list[list[str]] = [
     ["monitor", M, *ROWS, "--state", f"s{NAME}"], ["monitor", "set.fbm", *ROWS, "--cell", f"c{OWNED}", "--state", f"u{NAME}"],
     ["monitor", M, *ROWS[:3], "--label", f"t{OWNED}", "--state", "v"],
 ]  # fmt: skip
-ON_A_TERMINAL = [["inspect", "set.fbm"], ["inspect", M], ["fit", *ROWS, "-o", f"o{NAME}.fbm"], ["inspect", OWNED]]
+ON_A_TERMINAL = [["inspect", "set.fbm"], ["fit", *ROWS, "-o", f"o{NAME}.fbm"], ["inspect", OWNED]]
 
 
 @pytest.mark.usefixtures("files")
@@ -100,9 +100,7 @@ def test_no_command_prints_what_a_terminal_obeys(arguments: list[str]) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs pseudo-terminals")
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(
-    "arguments", [["inspect", "set.fbm"], ["inspect", M], ["fit", *ROWS, "-o", f"o{NAME}.fbm"], ["inspect", OWNED]]
-)
+@pytest.mark.parametrize("arguments", ON_A_TERMINAL, ids=["set", "fit", "error"])
 def test_a_terminal_gets_no_commands_but_styles(arguments: list[str]) -> None:
     screen, end = os.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"}

@@ -169,8 +169,7 @@ def test_what_needs_all_rows_at_once_says_so(arguments: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("little")
-@pytest.mark.parametrize("file", ["s.parquet", "s.csv"])
-@pytest.mark.parametrize("segment", [False, True])
+@pytest.mark.parametrize(("file", "segment"), [("s.parquet", True), ("s.csv", False)])
 def test_many_test_samples_are_counted(file: str, segment: bool) -> None:
     """Functions of counts are the same, to the bit; all else is left out."""
     options = ["--segment", "s"] if segment else []

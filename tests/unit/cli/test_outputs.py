@@ -179,8 +179,10 @@ def predict_bad(output: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=100)
 
 
-@pytest.mark.parametrize("output", ["out.parquet", "out.csv", "out.csv.gz", "out.csv.zst"])
-@pytest.mark.parametrize("after", [0, 200_000])
+@pytest.mark.parametrize(
+    ("output", "after"),
+    [("out.parquet", 0), *((f"out.{suffix}", 200_000) for suffix in ("parquet", "csv", "csv.gz", "csv.zst"))],
+)
 def test_a_failed_prediction_says_one_line(output: str, after: int) -> None:
     """Also where some rows were written: a writer that is given up must not write its end to a closed file."""
     Path("bad.csv").write_text("p,y\n" + "0.5,1\n" * after + "7,1\n")

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import fastbin as fb
+from fastbin.cli import command_line
 from fresh_python import environment
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and signals of POSIX")
@@ -41,6 +43,13 @@ def run(*arguments: str | bytes, **options: Any) -> subprocess.CompletedProcess[
     return subprocess.run([*FASTBIN, *arguments], **settings)
 
 
+def here(*arguments: str, code: int = 0, **options: Any) -> str:
+    """What is said by a command in this process, where nothing is asked of the process itself."""
+    result = CliRunner().invoke(command_line, arguments, **options)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
 def shell(line: str) -> subprocess.CompletedProcess[str]:
     """A line of bash in which ``fastbin`` is this one."""
     head = f'fastbin() {{ "{sys.executable}" -m fastbin "$@"; }}\n'
@@ -60,9 +69,7 @@ def one_line(result: subprocess.CompletedProcess[str], code: int = 1) -> str:
 def test_devices_and_pipes_are_written_through() -> None:
     Path("null").symlink_to(os.devnull)
     for arguments in (["fit", "s.csv"], ["predict", "m.fbm", "s.csv"], ["adapt", "m.fbm", "--target-rate", "0.1"], ["demo"]):
-        result = run(*arguments, "-o", "null")
-        assert result.returncode == 0, result.stderr
-        assert not result.stderr or result.stderr.startswith("note: ")
+        here(*arguments, "-o", "null")
         assert Path("null").is_symlink()
     assert stat.S_ISCHR(os.stat("null").st_mode)
     result = shell(
@@ -72,21 +79,22 @@ def test_devices_and_pipes_are_written_through() -> None:
     assert len(Path("out.csv").read_text().splitlines()) == 1001
     assert fb.load("m2.fbm").n_samples == 1000
     os.mkfifo("pipe.fbm")
-    result = shell("cat pipe.fbm > m3.fbm & fastbin fit s.csv -q -o pipe.fbm; wait")
+    with subprocess.Popen(["cat", "pipe.fbm"], stdout=subprocess.PIPE) as reader:
+        here("fit", "s.csv", "-q", "-o", "pipe.fbm")
+        assert reader.communicate()[0] == Path("m2.fbm").read_bytes()
     assert stat.S_ISFIFO(os.stat("pipe.fbm").st_mode)
-    assert Path("m3.fbm").read_bytes() == Path("m2.fbm").read_bytes()
 
 
 def test_the_mode_of_a_model_is_kept() -> None:
     Path("m.fbm").chmod(0o600)
-    assert run("fit", "s.csv", "-q", "-o", "m.fbm").returncode == 0
+    here("fit", "s.csv", "-q", "-o", "m.fbm")
     assert stat.S_IMODE(os.stat("m.fbm").st_mode) == 0o600
 
 
 def test_models_go_through_pipes() -> None:
     """The dash is standard input or output, of models too."""
-    direct = shell("fastbin fit s.csv -q -o f.fbm && fastbin predict f.fbm s.csv --seed 1 -o f.csv")
-    assert (direct.returncode, direct.stderr) == (0, "")
+    here("fit", "s.csv", "-q", "-o", "f.fbm")
+    here("predict", "f.fbm", "s.csv", "--seed", "1", "-o", "f.csv")
     piped = shell("fastbin fit - -q -o - < s.csv | fastbin predict - s.csv --seed 1 -o - > p.csv")
     assert (piped.returncode, piped.stderr, piped.stdout) == (0, "", "")
     assert Path("p.csv").read_bytes() == Path("f.csv").read_bytes()
@@ -121,9 +129,7 @@ def test_one_standard_input_for_one_use() -> None:
         ("monitor", "-", "-"),
         ("adapt", "-", "--target-labels", "-", "-o", "x.fbm"),
     ):
-        result = run(*arguments, input="")
-        assert result.returncode == 2
-        assert result.stderr.startswith("error: standard input can be read only once"), result.stderr
+        assert here(*arguments, code=2, input="").startswith("error: standard input can be read only once"), arguments
 
 
 def test_a_model_that_is_none_on_standard_input() -> None:
@@ -141,9 +147,7 @@ def test_a_model_is_not_written_to_a_terminal() -> None:
 
 
 def test_fit_needs_no_output_to_show_its_result() -> None:
-    result = run("fit", "s.csv")
-    assert result.returncode == 0
-    assert "With probability at least 90 %" in result.stdout
+    assert "With probability at least 90 %" in here("fit", "s.csv")
     assert sorted(os.listdir()) == ["m.fbm", "s.csv"]
 
 
@@ -157,10 +161,7 @@ def test_fit_needs_no_output_to_show_its_result() -> None:
         ["predict", "m.fbm", "s.csv", "--seed", "1"],
         ["inspect", "m.fbm"],
         ["inspect", "m.fbm", "--json"],
-        ["assess", "m.fbm", "s.csv"],
         ["monitor", "m.fbm", "s.csv", "--state", "new.mon"],
-        ["bins", "--n", "100"],
-        ["fit", "--help"],
         ["--help"],
         ["--version"],
         ["--cflags"],
@@ -247,8 +248,11 @@ def slow_writing(command: list[str], output: str) -> tuple[subprocess.Popen[str]
     return process, pipe
 
 
-@pytest.mark.parametrize("command", [pytest.param(FASTBIN, id="unnamed"), pytest.param(NAMED, id="named")])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [(FASTBIN, signal.SIGTERM), (FASTBIN, signal.SIGINT), (NAMED, signal.SIGHUP), (NAMED, signal.SIGINT)],
+    ids=lambda given: {id(FASTBIN): "unnamed", id(NAMED): "named"}.get(id(given)),
+)
 def test_a_signal_leaves_nothing_behind(command: list[str], number: signal.Signals) -> None:
     Path("out.csv").write_text("old")
     process, pipe = slow_writing(command, "out.csv")
