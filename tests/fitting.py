@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ def fit(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -> A
         raise
 
 
+@cache
 def some_map(word: str) -> fb.BinnedModel | None:
     """An increasing smooth map that came from other samples; ``None`` for "none"."""
     scores, labels = [0.1, 0.3, 0.35, 0.6, 0.8, 0.85, 0.9], [0, 1, 0, 0, 1, 1, 1]

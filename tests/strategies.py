@@ -227,7 +227,7 @@ class CalibrationData:
             integer = all(isinstance(weight, int) for weight in self.weights)
             arguments["sample_weight"] = place(np.array(self.weights, np.int64 if integer else np.float64))
         if self.keys is not None:
-            arguments["keys"] = np.array(self.keys, np.uint64)
+            arguments["tie_keys"] = np.array(self.keys, np.uint64)
         return arguments
 
     def repeated(self) -> tuple[list[float], list[int]]:

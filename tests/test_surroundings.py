@@ -128,8 +128,8 @@ except interpreters.RunFailedError:
 
 def test_a_hundred_thousand_classes() -> None:
     """One model for each of 100,000 keys: made, saved, read, and scored in any order."""
-    n = 100_000
-    models = fb.ModelSet({key: MODEL if key % 2 else MODEL.with_out_of_range("clip") for key in range(n)})
+    n, clips = 100_000, MODEL.with_out_of_range("clip")
+    models = fb.ModelSet({key: MODEL if key % 2 else clips for key in range(n)})
     read = fb.ModelSet.from_bytes(models.to_bytes())
     assert (read.n_models, read) == (n, models)
     cells = RNG.permutation(n)

@@ -208,7 +208,7 @@ def test_the_fit_writes_none_of_its_inputs() -> None:
     for scheme, ties in SCHEME_AND_TIES:
         arrays = data.arrays()
         if ties == "whole":
-            arrays.pop("keys")
+            arrays.pop("tie_keys")
         before = {name: column.tobytes() for name, column in arrays.items()}
         assert fit_or_refuse(fb.UniformMassBinning(4, scheme=scheme, ties=ties), **arrays) is not None
         assert {name: column.tobytes() for name, column in arrays.items()} == before
