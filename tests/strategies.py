@@ -220,7 +220,7 @@ class CalibrationData:
         return len(self.scores)
 
     def arrays(self, layout: str = "contiguous") -> dict[str, Any]:
-        """The arguments of `fit`, in a layout: scores, labels, sample_weight, keys (absent where there are none)."""
+        """The arguments of `fit`, in a layout: scores, labels, sample_weight, tie_keys (absent where there are none)."""
         place = LAYOUTS[layout]
         arguments = {"scores": place(np.array(self.scores, np.float64)), "labels": place(np.array(self.labels, np.uint8))}
         if self.weights is not None:

@@ -88,7 +88,7 @@ class Vector:
         if self.fit[2] != "none":
             arguments["sample_weight"] = np.array(list(map(int if self.fit[2] == "integer" else float.fromhex, weights)))
         if self.fit[3] == "keyed":
-            arguments["keys"] = np.array([int(key, 16) for key in keys], np.uint64)
+            arguments["tie_keys"] = np.array([int(key, 16) for key in keys], np.uint64)
         return arguments
 
 
