@@ -98,7 +98,7 @@ class CommandLine(click.Group):
         """Run a command; returns the exit code. An error is printed in one line."""
         try:
             if not arguments and not os.environ.get(COMPLETION):
-                click.echo(self.get_help(click.Context(self, info_name="fastbin")))
+                click.echo(self.get_help(click.Context(self, info_name="fastbin", **self.context_settings)))
                 return USAGE
             result = super().main(arguments, prog_name="fastbin", standalone_mode=False)
             code = result if isinstance(result, int) else 0

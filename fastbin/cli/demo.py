@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from fastbin.model import BinnedModel
 
 N_CALIBRATION, N_FRESH = 10_000, 100_000
+WIDTH = 71  # of the diagram, whose lines fit into 80 columns
 
 
 @click.command(epilog=options.examples("fastbin demo", "fastbin demo --seed 7 -o demo7.fbm"))
@@ -27,8 +29,8 @@ N_CALIBRATION, N_FRESH = 10_000, 100_000
 def command(output: str | None, seed: int, alpha: float) -> None:
     """Recalibrate an overconfident classifier on made-up data.
 
-    Draws 10,000 scores with outcomes, fits CertifiedCalibration, prints its bins and its certificate, and measures the
-    calibration error before and after on 100,000 fresh samples. Nothing is written but where -o says.
+    Draws 10,000 scores with outcomes, fits CertifiedCalibration, prints its bins and its certificate, and compares them with
+    100,000 fresh samples: as a diagram, and by the calibration error before and after. Nothing is written but where -o says.
     """
     from fastbin.binning.certified import CertifiedCalibration
 
@@ -39,7 +41,7 @@ def command(output: str | None, seed: int, alpha: float) -> None:
         scores, labels = _draw(rng, N_CALIBRATION)
         model = CertifiedCalibration(seed=seed).fit(scores, labels).model_
         fresh_scores, fresh_labels = _draw(rng, N_FRESH)
-        before, after = _errors(model, fresh_scores, fresh_labels, seed)
+        fresh = _Fresh(model, fresh_scores, fresh_labels, seed)
         target.write(model.to_bytes())
     out.print("A classifier that is too sure of itself: where it says 90 %, the outcome is 1 in about 75 % of cases.")
     out.print(f"Recalibrated by {view.summary(model)}:")
@@ -50,7 +52,13 @@ def command(output: str | None, seed: int, alpha: float) -> None:
         f"the sample is among the unluckiest {100.0 * alpha:.3g} %. More samples make it smaller."
     )
     out.print()
-    out.print(f"Expected calibration error on {N_FRESH:,} fresh samples: {before:.4f} before, {after:.4f} after.")
+    out.print(f"{N_FRESH:,} fresh samples, bin by bin: x what the classifier says, o how often the outcome is 1, and between")
+    out.print("[ and ] the interval of the model.")
+    for line in _diagram(fresh, model.interval(alpha)):
+        out.print(line)
+    out.print()
+    before, after = fresh.error(fresh.says), fresh.error(fresh.served)
+    out.print(f"Expected calibration error on these: {before:.4f} before, {after:.4f} after.")
     out.print()
     if output is None:
         out.print("Next, with scores and outcomes of your own:")
@@ -70,12 +78,33 @@ def _draw(rng: np.random.Generator, n: int) -> tuple[Float64s, Bools]:
     return 1.0 / (1.0 + np.exp(-2.0 * log_odds)), labels
 
 
-def _errors(model: BinnedModel, scores: Float64s, labels: Bools, seed: int) -> tuple[float, float]:
-    """The expected calibration error of the scores and of the model's values, both over the model's bins."""
-    bins = model.assign(scores, seed=seed)
+class _Fresh:
+    """Fresh samples by the model's bins: the averages of the scores, of the labels, and of what is served."""
 
-    def error(probabilities: Float64s) -> float:
-        gaps = np.bincount(bins, weights=probabilities - labels)
-        return float(np.abs(gaps).sum() / len(labels))
+    def __init__(self, model: BinnedModel, scores: Float64s, labels: Bools, seed: int) -> None:
+        bins = model.assign(scores, seed=seed)
+        counts = np.bincount(bins, minlength=model.n_bins)
+        averages = (
+            np.bincount(bins, weights=column, minlength=model.n_bins) / counts
+            for column in (scores, labels, model.predict(scores, seed=seed))
+        )
+        self.masses = counts / len(scores)
+        self.says, self.happens, self.served = averages
 
-    return error(scores), error(model.predict(scores, seed=seed))
+    def error(self, probabilities: Float64s) -> float:
+        """The expected calibration error of these averages."""
+        return float(self.masses @ np.abs(probabilities - self.happens))
+
+
+def _diagram(fresh: _Fresh, intervals: Float64s) -> Iterator[str]:
+    """A line of characters for each bin, from 0 to 1."""
+
+    yield f"bin  0{'0.5':^{WIDTH - 2}}1"
+    for row, (low, high) in enumerate(intervals):
+        line = [" "] * WIDTH
+        marks = {"[": low, "]": high, "x": fresh.says[row], "o": fresh.happens[row]}
+        places = {mark: round(probability * (WIDTH - 1)) for mark, probability in marks.items()}
+        line[places["["] : places["]"]] = "-" * (places["]"] - places["["])
+        for mark, place in places.items():
+            line[place] = mark
+        yield f"{row:3}  {''.join(line).rstrip()}"

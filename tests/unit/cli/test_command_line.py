@@ -76,6 +76,7 @@ def test_no_arguments_show_the_help() -> None:
     result = CliRunner().invoke(command_line, [])
     assert result.exit_code == 2
     assert "Start here:" in result.output
+    assert result.output == CliRunner().invoke(command_line, ["--help"]).output
 
 
 def test_version() -> None:
@@ -147,6 +148,7 @@ COMPLETED = [
     ("fastbin fit --method um", {"umd", "ums", "umb"}),
     ("fastbin fit --memory", {"--memory-limit"}),
     ("fastbin export --dialect duck", {"duckdb"}),
+    ("fastbin inspect cred", {"cred"}),  # a file, which the shell completes
 ]
 
 

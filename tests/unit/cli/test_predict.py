@@ -376,6 +376,24 @@ def test_demo_writes_nothing_unless_asked() -> None:
     assert "The model is in" not in told
 
 
+def test_the_diagram_of_the_demo_has_each_bin_where_it_is() -> None:
+    told = run("demo", "--seed", "3", "-o", "d.fbm").output.splitlines()
+    head = next(row for row, line in enumerate(told) if re.fullmatch("bin  0 +0.5 +1", line))
+    lines = [line[5:] for line in told[head + 1 : head + 11]]
+    assert told[head + 11] == ""
+    assert len(told[head]) == 5 + 71
+    model = fb.load("d.fbm")
+    for line, (low, high) in zip(lines, model.interval(0.1), strict=True):
+        assert set(line) <= set(" x[-o]")
+        for mark, probability in (("[", low), ("]", high)):
+            assert mark in line or {"x", "o"} & {line[round(70 * probability)]}
+            assert mark not in line or line.index(mark) == round(70 * probability)
+        assert round(70 * low) <= line.index("o") <= round(70 * high)
+    # The classifier is too sure at both ends.
+    assert lines[0].index("x") < lines[0].index("o")
+    assert lines[9].index("x") > lines[9].index("o")
+
+
 def test_the_classifier_of_the_demo_is_off_as_told() -> None:
     """Where it says 90 %, log-odds of log(9) are twice what they should be: the odds are sqrt(9) = 3 to 1."""
     from fastbin.cli.demo import _draw
