@@ -1,7 +1,7 @@
 """Engines that run SQL, behind one face: load a table named scores, run statements, read one column in the order of its rows.
 
-DuckDB, SQLite and Polars run in the process; PostgreSQL through psql, on a server that is started on a socket of its own; Spark
-in a local session.
+DuckDB, SQLite, Polars, DataFusion and ClickHouse run in the process; PostgreSQL and MariaDB through their clients, on a server
+that is started on a socket of its own; Spark in a local session.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import pwd
 import shutil
 import sqlite3
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,6 +84,12 @@ class DuckDB(OneByOne):
         return [row[0] for row in self.connection.execute(f"SELECT {name} FROM ({query}) ORDER BY i").fetchall()]
 
 
+class Standard(DuckDB):
+    """The text of the standard, as DuckDB reads it."""
+
+    dialect = "ansi"
+
+
 class SQLite(OneByOne):
     dialect = "sqlite"
 
@@ -120,7 +127,53 @@ class Polars:
 
 
 # The engines that need no server.
-EMBEDDED: dict[str, Any] = {"duckdb": DuckDB, "sqlite": SQLite, "polars": Polars}
+EMBEDDED: dict[str, Any] = {"duckdb": DuckDB, "ansi": Standard, "sqlite": SQLite, "polars": Polars}
+
+
+class DataFusion(OneByOne):
+    dialect = "datafusion"
+
+    def __init__(self) -> None:
+        import datafusion
+
+        self.context = datafusion.SessionContext()
+
+    def execute(self, statement: str) -> list[pa.RecordBatch]:
+        return self.context.sql(statement).collect()
+
+    def load(self, columns: Mapping[str, Any]) -> None:
+        self.execute("DROP TABLE IF EXISTS scores")
+        self.context.register_record_batches("scores", [as_arrow(columns).to_batches()])
+
+    def column(self, query: str, name: str) -> list[Any]:
+        batches = self.execute(f"SELECT {name} FROM ({query}) ORDER BY i")
+        return [answer for batch in batches for answer in batch[0].to_pylist()]
+
+
+class ClickHouse(OneByOne):
+    """A process has one session of chDB; tables of tests lie in a folder, as those of a server do."""
+
+    dialect = "clickhouse"
+
+    def __init__(self, folder: Path) -> None:
+        from chdb.session import Session
+
+        self.session, self.folder, self.execute = Session(str(folder / "database")), folder, self._ask
+
+    def _ask(self, statement: str, form: str = "CSV") -> bytes:
+        return self.session.query(statement, form).bytes()
+
+    def load(self, columns: Mapping[str, Any]) -> None:
+        import pyarrow.parquet as pq
+
+        path = self.folder / "scores.parquet"
+        pq.write_table(as_arrow(columns), path)
+        self.execute("DROP TABLE IF EXISTS scores")
+        self.execute(f"CREATE TABLE scores ENGINE = Memory AS SELECT * FROM file('{path}', Parquet)")
+
+    def column(self, query: str, name: str) -> list[Any]:
+        answers = self._ask(f"SELECT {name} FROM ({query}) ORDER BY i", "Arrow")
+        return pa.ipc.open_file(answers).read_all()[name].to_pylist()
 
 # ------------------------------------------------------------------------------------------------- servers
 
@@ -198,6 +251,73 @@ def postgresql(folder: Path, programs: Path) -> Iterator[PostgreSQL]:
         yield PostgreSQL([str(programs / "psql"), *arguments])
     finally:
         call(str(programs / "pg_ctl"), "-D", data, "-m", "immediate", "-w", "stop")
+
+
+def find_mariadb() -> dict[str, Path] | None:
+    """The server, what makes its folder, and its client, by their names; Debian does not put the server on every path."""
+    names = ("mariadbd", "mariadb-install-db", "mariadb")
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
+    found = {name: Path(program) for name in names if (program := shutil.which(name, path=path))}
+    return found if len(found) == len(names) else None
+
+
+class MariaDB(OneByOne):
+    """Its doubles are finite: what is not is loaded as NULL."""
+
+    dialect = "mysql"
+
+    def __init__(self, client: list[str], folder: Path) -> None:
+        self.client, self.folder, self.execute = client, folder, self.ask
+
+    def ask(self, script: str) -> str:
+        done = subprocess.run(self.client, input=script, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[:2000]
+        return done.stdout
+
+    def load(self, columns: Mapping[str, Any]) -> None:
+        table = as_arrow(columns)
+        kinds = {"double": "DOUBLE", "float": "FLOAT", "int64": "BIGINT", "string": "TEXT CHARACTER SET utf8mb4"}
+        described = ", ".join(f"{field.name} {kinds[str(field.type)]}" for field in table.schema)
+        rows = zip(*(map(_copied, map(_finite, column.to_pylist())) for column in table.columns), strict=True)
+        path = self.folder / "rows"
+        path.write_text("".join("\t".join(row) + "\n" for row in rows), newline="")
+        self.ask(
+            f"DROP TABLE IF EXISTS scores; CREATE TABLE scores ({described});\n"
+            f"LOAD DATA LOCAL INFILE '{path}' INTO TABLE scores CHARACTER SET utf8mb4;"
+        )
+
+    def column(self, query: str, name: str) -> list[Any]:
+        answers = self.ask(f"SELECT {name} FROM ({query}) AS q ORDER BY i").splitlines()
+        return [None if text == "NULL" else float(text) if set(text) - set("-0123456789") else int(text) for text in answers]
+
+
+def _finite(entry: Any) -> Any:
+    return None if isinstance(entry, float) and not np.isfinite(entry) else entry
+
+
+@contextmanager
+def mariadb(folder: Path, programs: Mapping[str, Path]) -> Iterator[MariaDB]:
+    """A server on a socket in the folder, stopped and gone afterwards."""
+    base, data, socket = programs["mariadbd"].parents[1], folder / "data", folder / "socket"
+    user = ["--user=root"] if os.geteuid() == 0 else []
+    common = ["--no-defaults", f"--basedir={base}", f"--datadir={data}", *user]
+    made = [programs["mariadb-install-db"], *common, "--auth-root-authentication-method=normal", "--skip-test-db"]
+    done = subprocess.run(made, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (folder / "log").open("wb") as log:
+        started = [programs["mariadbd"], *common, f"--socket={socket}", "--skip-networking", "--max-allowed-packet=64M"]
+        server = subprocess.Popen(started, stdout=log, stderr=log)
+    client = [str(programs["mariadb"]), "--no-defaults", f"--socket={socket}", "--user=root"]
+    client += ["--batch", "--raw", "--skip-column-names", "--local-infile=1", "--default-character-set=utf8mb4"]
+    try:
+        engine, until = MariaDB([*client, "--database=tried"], folder), time.monotonic() + 60.0
+        while subprocess.run([*client, "-e", "CREATE DATABASE IF NOT EXISTS tried"], capture_output=True).returncode:
+            assert server.poll() is None and time.monotonic() < until, (folder / "log").read_text()
+            time.sleep(0.1)
+        yield engine
+    finally:
+        server.terminate()
+        server.wait(60.0)
 
 
 class Spark(OneByOne):

@@ -18,6 +18,9 @@ from fastbin.export.form import GREATEST
 PART = "[A-Za-z_][A-Za-z0-9_]*"
 PART_WITH_DASH = "[A-Za-z_][A-Za-z0-9_-]*"
 
+# What an index of InnoDB takes, 3,072, less two numbers.
+MOST_BYTES_OF_MYSQL = 3000
+
 # A power of two that all engines hold as an integer of 64 bits.
 SHIFT = 62
 
@@ -84,6 +87,20 @@ def bigquery_bytes(text: str) -> str:
     return "b'" + "".join(chr(byte) if plain.match(chr(byte)) else f"\\x{byte:02x}" for byte in text.encode()) + "'"
 
 
+def mysql_text(text: str) -> str:
+    """Bytes in hexadecimal unless all are letters and digits, as settings say what a backslash means, and in which encoding."""
+    encoded = text.encode()
+    if len(encoded) > MOST_BYTES_OF_MYSQL:
+        problem = f"has the cell {text[:40]!r}... of {len(encoded)} bytes, and an index of MySQL holds {MOST_BYTES_OF_MYSQL}"
+        raise InputError(problem, "give this cell a shorter key", argument="models")
+    return f"'{text}'" if re.fullmatch("[A-Za-z0-9]*", text) else f"x'{encoded.hex()}'"
+
+
+def clickhouse_text(text: str) -> str:
+    """Backslashes and controls as escapes of bytes; texts are bytes there."""
+    return quoted(re.sub(r"[\\\x00-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", text))
+
+
 def snowflake_text(text: str) -> str:
     """Backslashes and controls as escapes."""
     return quoted(re.sub(r"[\\\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", text))
@@ -105,15 +122,18 @@ class Dialect:
     bytewise: str = "{}"  # a text that is compared by its bytes, whatever the collation of its column
     as_text: str = "CAST({} AS VARCHAR)"  # a cell that may be of another type
     is_number: str = ""  # what a score, or a cell that is an integer, must be before it is compared
-    trimmed: str = "ltrim({}, {})"  # a text without the characters of another at its start
+    as_double: str = "CAST({} AS {})"
+    # A text has the form of a key: its length, and without the digits {1} at its start, nothing is left, {2}.
+    key_form: str = "length({0}) = {3} AND ltrim({0}, {1}) = {2}"
     table_name: str = PART
+    table_options: str = ""  # what follows the columns of a table
     has_array: bool = False  # finds the place of a number in an array
     lookup: str = ""  # how a row finds its step in a table, if there are tables
     most_rows: int = 4096  # of one INSERT
 
     def cast(self, score: str) -> str:
         """The score as a double: a column of floats or integers is not compared in its own type."""
-        return f"CAST({score} AS {self.double})"
+        return self.as_double.format(score, self.double)
 
     def literals(self, column: Array) -> list[str]:
         """The entries of a column of doubles or integers."""
@@ -131,11 +151,12 @@ _ALL = (
     Dialect(
         "sqlite", quotient, sqlite_text, "REAL", "INTEGER", "TEXT",
         bytewise="{} COLLATE BINARY", as_text="CAST({} AS TEXT)", is_number="typeof({}) IN ('real', 'integer')",
-        lookup="seek", most_rows=128,
+        table_options=" WITHOUT ROWID", lookup="seek", most_rows=128,
     ),
     Dialect(
         "spark", lambda value: f"{scientific(value)}D", spark_text, "DOUBLE", "BIGINT", "STRING",
-        as_text="CAST({} AS STRING)", trimmed="trim(LEADING {1} FROM {0})", lookup="range",
+        as_text="CAST({} AS STRING)", key_form="length({0}) = {3} AND trim(LEADING {1} FROM {0}) = {2}",
+        lookup="range",
     ),
     Dialect(
         "bigquery", scientific, bigquery_bytes, "FLOAT64", "INT64", "BYTES",
@@ -146,6 +167,25 @@ _ALL = (
         "snowflake", lambda value: f"CAST('{scientific(value)}' AS DOUBLE)", snowflake_text,
         "DOUBLE", "BIGINT", "VARCHAR COLLATE 'utf8'",
         bytewise="COLLATE({}, 'utf8')", lookup="range",
+    ),
+    # Texts are compared as bytes of UTF-8, whatever the encodings of columns and of the connection. To trim takes off one text
+    # there and no set of characters; digits in pairs, as bytes and back, are the same text.
+    Dialect(
+        "mysql", scientific, mysql_text, "DOUBLE", string=f"VARBINARY({MOST_BYTES_OF_MYSQL})",
+        bytewise="CAST(CONVERT({} USING utf8mb4) AS BINARY)", as_text="CAST({} AS CHAR CHARACTER SET utf8mb4)",
+        key_form="length({0}) = {3} AND lower(hex(unhex({0}))) = {0}", lookup="seek",
+    ),
+    # A type without Nullable refuses NULL in a cast, and what a join does not find would be 0.
+    Dialect(
+        "clickhouse", scientific, clickhouse_text, "Nullable(Float64)", "Nullable(Int64)", "Nullable(String)",
+        as_text="CAST({} AS Nullable(String))", table_options=" ENGINE = MergeTree ORDER BY tuple()", lookup="range",
+    ),
+    # A comparison puts -0.0 below 0.0.
+    Dialect("datafusion", scientific, duckdb_text, "DOUBLE", as_double="(CAST({} AS {}) + 0.0)", lookup="range"),
+    # A trim of several characters is of 2023, as are LEAST and GREATEST.
+    Dialect(
+        "ansi", scientific, quoted, "DOUBLE PRECISION", string="VARCHAR(4000)", as_text="CAST({} AS VARCHAR(4000))",
+        key_form="CHAR_LENGTH({0}) = {3} AND LTRIM({0}, {1}) = {2}", lookup="range",
     ),
     Dialect("polars", scientific, quoted, "DOUBLE"),
 )  # fmt: skip
@@ -259,9 +299,8 @@ def sought(score: str, key: str | None, limits: Sequence[str] | None, dialect: D
 def _has_form(score: str, key: str | None, dialect: Dialect) -> list[str]:
     conditions = [dialect.is_number.format(score)] if dialect.is_number else []
     if key is not None:
-        text = dialect.bytewise.format(key)
-        others = dialect.trimmed.format(text, dialect.text("0123456789abcdef"))
-        conditions += [f"length({text}) = {KEY_DIGITS}", f"{others} = {dialect.text('')}"]
+        digits, empty = dialect.text("0123456789abcdef"), dialect.text("")
+        conditions.append(dialect.key_form.format(dialect.bytewise.format(key), digits, empty, KEY_DIGITS))
     return conditions
 
 

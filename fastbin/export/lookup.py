@@ -1,7 +1,7 @@
 """Steps as rows of a table, and the query by which each row of a user's table finds its step.
 
-An engine goes one of three ways: DuckDB has ASOF joins; PostgreSQL and SQLite go down an index for each row; the others join by
-model and keep the step whose range holds the score.
+An engine goes one of three ways: DuckDB has ASOF joins; PostgreSQL, SQLite and MySQL go down an index for each row; the others
+join by model and keep the step whose range holds the score.
 """
 
 from __future__ import annotations
@@ -71,11 +71,10 @@ class FilledTable:
     @property
     def statements(self) -> Iterator[str]:
         """CREATE TABLE, and as many INSERTs as it takes."""
-        described, options = ", ".join(f"{column} {kind}" for column, kind in self.columns.items()), ""
+        described = ", ".join(f"{column} {kind}" for column, kind in self.columns.items())
         if self.dialect.lookup == "seek":
             described += f", PRIMARY KEY ({', '.join(self.key)})"
-            options = " WITHOUT ROWID" if self.dialect.name == "sqlite" else ""
-        yield f"CREATE TABLE {self.name} ({described}){options}"
+        yield f"CREATE TABLE {self.name} ({described}){self.dialect.table_options}"
         chunk: list[str] = []
         size = 0
         for row in self.rows:

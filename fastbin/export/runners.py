@@ -105,7 +105,7 @@ class _Sql(NamedTuple):
 
 def run_sql(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     """An expression, or tables and a query, over a table whose columns have the names that the text uses."""
-    runners = {"duckdb": _in_duckdb, "sqlite": _in_sqlite, "polars": _in_polars}
+    runners = {"duckdb": _in_duckdb, "ansi": _in_duckdb, "sqlite": _in_sqlite, "polars": _in_polars}
     if names.dialect is None:
         raise CannotRun("the text of SQL does not say its dialect; give it as dialect")
     if names.dialect not in runners:

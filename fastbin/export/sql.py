@@ -99,9 +99,11 @@ def sql(
     tie_key : str, optional
         An SQL expression for the key as 16 lower-case hexadecimal digits, such as ``f"{key:016x}"`` gives; for models that
         split ties by key, and for these alone.
-    dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake", "polars"}
-        The engine. "polars" is for ``pl.sql_expr`` and ``pl.SQLContext``. The texts for BigQuery and Snowflake follow their
-        documented syntax and were not run there; all others are tested in their engines.
+    dialect : str
+        The engine: "duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake", "mysql" (MariaDB too), "clickhouse",
+        "datafusion", "ansi" or "polars". "polars" is for ``pl.sql_expr`` and ``pl.SQLContext``, "ansi" for engines that read the SQL of the standard
+        of 2023. The texts for BigQuery and Snowflake follow their documented syntax and were not run there; that for "mysql"
+        is tested in MariaDB, that for "ansi" in DuckDB, and all others in their engines.
     what : {"value", "bin", "lower", "upper"}
         The calibrated probability, the number of the bin, or an end of its interval at `alpha`.
     alpha : float, optional
@@ -149,12 +151,14 @@ def sql(
     the one before are left out.
 
     Numbers are written so that each engine reads back all 64 bits: with 17 digits, and for SQLite, which reads some of these
-    wrongly, as quotients of integers. In SQLite a score must be stored as a number: a text has no answer. Spark interprets
+    wrongly, as quotients of integers. In SQLite a score must be stored as a number: a text has no answer; MySQL reads the number
+    at the start of a text, 0 if there is none. Spark interprets
     expressions of more than about 500 steps, and logs that it could not compile them. For other drivers than those of Python
     it may matter that no text here has a parameter mark.
 
     Interpolated values have the same bits; smooth ones differ in the last bits where the engine's exp and ln do. PostgreSQL
-    stops where a product of theirs overflows or underflows, for scores beyond 1e290 or within 1e-290 of 0.
+    stops where a product of theirs overflows or underflows, for scores beyond 1e290 or within 1e-290 of 0, and MySQL where one
+    overflows.
 
     Examples
     --------
@@ -217,8 +221,8 @@ def sql_set(
         cell of another type is cast to one: 1 is '1'.
     tie_key : str, optional
         An SQL expression for the key as 16 lower-case hexadecimal digits, needed if any model splits ties by key.
-    dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake"}
-        The engine; the texts for the last two follow their documented syntax and were not run there.
+    dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake", "mysql", "clickhouse", "datafusion", "ansi"}
+        The engine, as for `sql`.
     what, alpha
         As for `sql`; `alpha` is that of all bins of all models at once.
     table : str, optional
@@ -242,7 +246,7 @@ def sql_set(
     Raises
     ------
     InputError, InputTypeError
-        As `sql`; a single model; a cell with a NUL in PostgreSQL, whose texts hold none.
+        As `sql`; a single model; a cell with a NUL in PostgreSQL, whose texts hold none, or of more than 3,000 bytes in MySQL.
 
     See Also
     --------
@@ -250,9 +254,9 @@ def sql_set(
 
     Notes
     -----
-    One row for each step of each model, and one for each cell. DuckDB finds the step by an ASOF join, PostgreSQL and SQLite go
-    down an index for each row, and the others join by the model's number and keep the step whose range holds the score, which
-    takes as many comparisons as the model has steps. Statements have at most about 2**19 bytes, as engines limit these.
+    One row for each step of each model, and one for each cell. DuckDB finds the step by an ASOF join, PostgreSQL, SQLite and
+    MySQL go down an index for each row, and the others join by the model's number and keep the step whose range holds the score,
+    which takes as many comparisons as the model has steps. Statements have at most about 2**19 bytes, as engines limit these.
 
     Examples
     --------

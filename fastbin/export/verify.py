@@ -251,8 +251,9 @@ def verify(
         Their cells, for a set; by default its keys in turn.
     target : {"sql", "onnx", "c", "java", "js", "json"}, optional
         By default told from the file's suffix, or from the text.
-    dialect : {"duckdb", "sqlite", "polars", "postgresql", "spark", "bigquery", "snowflake"}, optional
-        The engine of SQL; by default that which the comment of the text says. The first three are run.
+    dialect : str, optional
+        The engine of SQL, as for `sql`; by default that which the comment of the text says. "duckdb", "sqlite", "polars" and,
+        in DuckDB, "ansi" are run.
     what : {"value", "bin", "lower", "upper"}, optional
         What SQL gives; by default what its comment says, or "value". Other targets say themselves what they give, and all of it
         is compared.

@@ -286,7 +286,7 @@ def test_numbers_are_read_back(dialect: str) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("10 bins", {"dialect": "mysql"}, r"dialect is 'mysql'; choose one of 'duckdb', 'postgresql', .*'polars'"),
+        ("10 bins", {"dialect": "oracle"}, r"dialect is 'oracle'; choose one of 'duckdb', 'postgresql', .*'polars'"),
         ("10 bins", {"what": "probability"}, r"what is 'probability'; choose one of 'value', 'bin', 'lower', 'upper'"),
         ("10 bins", {"style": "case"}, r"style is 'case'; choose one of 'auto', 'tree', 'join'"),
         ("10 bins, keys", {}, r'tie_key is missing, and the model splits ties by key: .* or fit with ties="whole"'),

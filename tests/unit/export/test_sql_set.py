@@ -39,7 +39,7 @@ def test_sets_give_all_bits_of_a_million(engine: Any, keyed: bool) -> None:
 @pytest.mark.parametrize("kind", [int, str])
 def test_queries_of_other_engines(engine: Any, kind: type, lookup: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The joins of Spark, BigQuery and Snowflake, and the subquery of PostgreSQL and SQLite, where they can be run here."""
-    monkeypatch.setitem(DIALECTS, engine.dialect, replace(DIALECTS[engine.dialect], lookup=lookup))
+    monkeypatch.setitem(DIALECTS, engine.dialect, replace(DIALECTS[engine.dialect], lookup=lookup, table_options=""))
     keys = INTEGERS if kind is int else AWKWARD
     check_set(engine, mixed_set(keys, keyed=True, unknown="pool"), 1000)
     for name in ("10 bins", "keys at zero", "clips at keys"):

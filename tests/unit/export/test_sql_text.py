@@ -1,4 +1,4 @@
-"""SQL that cannot be run here, for BigQuery and Snowflake, by the rules of their documents.
+"""SQL that cannot be run here, for BigQuery and Snowflake, by the rules of their documents; literals of other dialects.
 
 That the structure is right is tested where it runs: these texts differ from those of DuckDB in the words of `Dialect` alone,
 and their joins are run in `test_sql_set.py`. Nothing here shows that BigQuery or Snowflake accept them.
@@ -14,7 +14,7 @@ from exported import model_of
 from sql_engines import AWKWARD, WITH_NUL, mixed_set
 
 import fastbin as fb
-from fastbin.export.dialects import DIALECTS, bigquery_bytes, snowflake_text
+from fastbin.export.dialects import DIALECTS, bigquery_bytes, clickhouse_text, mysql_text, snowflake_text
 
 DOUBLE = r"-?\d\.\d{16}e[+-]\d{2,3}"
 NOT_RUN = ("bigquery", "snowflake")
@@ -69,10 +69,33 @@ def read_snowflake(literal: str) -> str:
     return re.sub(r"\\u(....)|''", lambda found: chr(int(found[1], 16)) if found[1] else "'", inner)
 
 
+def read_clickhouse(literal: str) -> str:
+    """As that of Snowflake, with escapes of two digits."""
+    return read_snowflake(re.sub(r"\\x(..)", r"\\u00\1", literal))
+
+
+def read_mysql(literal: str) -> str:
+    """Letters and digits in quotes, or the digits of bytes."""
+    found = re.fullmatch(r"'([A-Za-z0-9]*)'|x'((?:[0-9a-f]{2})+)'", literal)
+    assert found is not None
+    return found[1] if found[2] is None else bytes.fromhex(found[2]).decode()
+
+
 @pytest.mark.parametrize("text", [*AWKWARD, *WITH_NUL, "\x7f", "\u2028"])
 def test_texts_are_read_back(text: str) -> None:
     assert read_bigquery(bigquery_bytes(text)) == text
     assert read_snowflake(snowflake_text(text)) == text
+    assert read_clickhouse(clickhouse_text(text)) == text
+    assert read_mysql(mysql_text(text)) == text
+
+
+def test_cells_of_mysql_fit_into_its_index() -> None:
+    def made(key: str) -> object:
+        return fb.export.sql_set(fb.ModelSet({key: model_of("10 bins")}), cell="cell", dialect="mysql")
+
+    made("é" * 1500)
+    with pytest.raises(fb.InputError, match=r"models has the cell 'é.*' of 3001 bytes, .* holds 3000; give this cell a shorter"):
+        made("é" * 1500 + "a")
 
 
 @pytest.mark.parametrize("dialect", NOT_RUN)

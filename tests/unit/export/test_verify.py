@@ -582,7 +582,7 @@ SQL, JSON = fb.export.sql(MODEL, dialect="sqlite"), fb.export.json(MODEL)
         (JSON, [0.5], {"cells": ["a"]}, fb.InputError, "cells are given, and the model is not a set"),
         (JSON, ["high"], {}, fb.InputTypeError, "scores"),
         (SQL, (), {"what": "prob"}, fb.InputError, "what is 'prob'; choose one of 'value', 'bin', 'lower', 'upper'"),
-        (SQL, (), {"dialect": "mysql"}, fb.InputError, "dialect is 'mysql'; choose one of 'duckdb'"),
+        (SQL, (), {"dialect": "oracle"}, fb.InputError, "dialect is 'oracle'; choose one of 'duckdb'"),
         (SQL, 0.5, {}, fb.InputTypeError, "scores is 0.5; pass a list or an array of numbers"),
         (SQL, np.float64(0.5), {}, fb.InputTypeError, r"scores is .*0.5\)?; pass a list or an array"),
         (SQL, None, {}, fb.InputTypeError, "scores is None; pass a list or an array of numbers"),
