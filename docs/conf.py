@@ -47,7 +47,7 @@ TASKS = {
     "From bins to a promise": ("guarantees", "intervals"),
     "Assess": ("assess", "report", "plots"),
     "Serve elsewhere": ("export",),
-    "Where the data are": ("engines", "io"),
+    "Where the data are": ("engines", "polars", "io"),
     "Watch and move": ("online", "shift"),
     "In scikit-learn": ("sklearn",),
     "Reproduce the papers": ("theory",),

@@ -37,6 +37,7 @@ What they end as, and what else there is:
     fb.sklearn              CalibratedClassifier: a classifier of scikit-learn with its calibrator
     fb.export               the same bits elsewhere: SQL, ONNX, C source, Java, JavaScript, JSON
     fb.engines              fit and score where the data are: DuckDB, Polars, Dask, Spark, files
+    fb.polars               pl.col("p").fastbin.predict(model)
     fb.io                   files and folders of scores
     fb.plots, fb.report     pictures, and one page on a model and a test set
     fb.theory               what reproduces the papers: risk bounds, conversions between promises
@@ -71,7 +72,22 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet, load
 
 if TYPE_CHECKING:
-    from fastbin import assess, engines, export, guarantees, intervals, io, multi, online, plots, report, shift, sklearn, theory
+    from fastbin import (
+        assess,
+        engines,
+        export,
+        guarantees,
+        intervals,
+        io,
+        multi,
+        online,
+        plots,
+        polars,
+        report,
+        shift,
+        sklearn,
+        theory,
+    )
     from fastbin._base.tie_keys import hash_keys
     from fastbin.binning.certified import CertifiedCalibration
     from fastbin.binning.fixed import ExplicitBinning, FixedWidthBinning
@@ -121,6 +137,7 @@ if TYPE_CHECKING:
         "multi",
         "online",
         "plots",
+        "polars",
         "predict_venn",
         "report",
         "shift",
@@ -150,8 +167,8 @@ _HOMES = {
     "predict_venn": "fastbin.binning.venn",
 }
 _MODULES = (
-    "assess", "engines", "export", "guarantees", "intervals", "io", "multi", "online", "plots", "report", "shift", "sklearn",
-    "theory",
+    "assess", "engines", "export", "guarantees", "intervals", "io", "multi", "online", "plots", "polars", "report", "shift",
+    "sklearn", "theory",
 )  # fmt: skip
 
 __version__ = _library_version()

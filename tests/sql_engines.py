@@ -175,6 +175,7 @@ class ClickHouse(OneByOne):
         answers = self._ask(f"SELECT {name} FROM ({query}) ORDER BY i", "Arrow")
         return pa.ipc.open_file(answers).read_all()[name].to_pylist()
 
+
 # ------------------------------------------------------------------------------------------------- servers
 
 
@@ -312,7 +313,8 @@ def mariadb(folder: Path, programs: Mapping[str, Path]) -> Iterator[MariaDB]:
     try:
         engine, until = MariaDB([*client, "--database=tried"], folder), time.monotonic() + 60.0
         while subprocess.run([*client, "-e", "CREATE DATABASE IF NOT EXISTS tried"], capture_output=True).returncode:
-            assert server.poll() is None and time.monotonic() < until, (folder / "log").read_text()
+            assert server.poll() is None, (folder / "log").read_text()
+            assert time.monotonic() < until, (folder / "log").read_text()
             time.sleep(0.1)
         yield engine
     finally:

@@ -134,7 +134,7 @@ def _check_deterministic(model: BinnedModel | ModelSet) -> BinnedModel | ModelSe
     return model
 
 
-def check_roles(model: BinnedModel | ModelSet, cell: str | None, key: str | None) -> dict[str, str]:
+def check_roles(model: BinnedModel | ModelSet, cell: Any, key: Any) -> dict[str, Any]:
     """The columns beside the score that a model needs, by argument; one too few or too many is refused."""
     if model.is_set and cell is None:
         raise InputError("cell is missing; a set scores each row by the model of its cell, so name the column of the cells")
@@ -173,18 +173,35 @@ def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> N
 
 
 def _predict_polars(frame: Any, request: Request) -> Any:
-    """One expression over the columns that are read, so that the engine reads no others for it and may work in batches."""
     with needed_for("tables of Polars", package="polars"):
         import polars as pl
 
     schema = frame.collect_schema()
     request.values({name: pl.Series(dtype=schema[name]) for name in request.read})  # refuses types now, and not in a query
+    columns = (None if name is None else pl.col(name) for name in (request.score, request.cell, request.key))
+    return frame.with_columns(polars_expression(request.model, *columns).alias(request.output))
 
-    def score(rows: Any) -> Any:
-        return pl.Series(request.values({name: rows.struct.field(name) for name in request.read}), nan_to_null=True)
 
-    values = pl.struct(request.read).map_batches(score, return_dtype=pl.Float64, is_elementwise=True)
-    return frame.with_columns(values.alias(request.output))
+def polars_expression(model: Any, score: Any, cell: Any, key: Any) -> Any:
+    """One expression over those of the columns, so that the engine reads no others for it and may work in batches.
+
+    It has the name of the score; cell and key are None where the model needs none.
+    """
+    with needed_for("expressions of Polars", package="polars"):
+        import polars as pl
+
+    fitted, others = _check_deterministic(as_model_or_set(model)), check_roles(as_model_or_set(model), cell, key)
+    request = Request(fitted, "score", "cell" if "cell" in others else None, "key" if "key" in others else None, OUTPUT)
+
+    def values(rows: Any) -> Any:
+        fields = rows.struct.fields
+        if len(fields) != len(request.read):
+            raise InputError(f"an expression gives {len(fields) - len(others)} columns of scores; give one for each column")
+        columns = {name: rows.struct.field(field) for name, field in zip(request.read, fields, strict=True)}
+        return pl.Series(fields[0], request.values(columns), nan_to_null=True)
+
+    columns = [score, *(column.alias(f"fastbin_{name}") for name, column in others.items())]
+    return pl.struct(columns).map_batches(values, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def _predict_pandas(frame: Any, request: Request) -> Any:

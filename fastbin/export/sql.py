@@ -101,9 +101,9 @@ def sql(
         split ties by key, and for these alone.
     dialect : str
         The engine: "duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake", "mysql" (MariaDB too), "clickhouse",
-        "datafusion", "ansi" or "polars". "polars" is for ``pl.sql_expr`` and ``pl.SQLContext``, "ansi" for engines that read the SQL of the standard
-        of 2023. The texts for BigQuery and Snowflake follow their documented syntax and were not run there; that for "mysql"
-        is tested in MariaDB, that for "ansi" in DuckDB, and all others in their engines.
+        "datafusion", "ansi" or "polars". "polars" is for ``pl.sql_expr`` and ``pl.SQLContext``, "ansi" for engines that read
+        the SQL of the standard of 2023. The texts for BigQuery and Snowflake follow their documented syntax and were not run
+        there; that for "mysql" is tested in MariaDB, that for "ansi" in DuckDB, and all others in their engines.
     what : {"value", "bin", "lower", "upper"}
         The calibrated probability, the number of the bin, or an end of its interval at `alpha`.
     alpha : float, optional
@@ -151,8 +151,8 @@ def sql(
     the one before are left out.
 
     Numbers are written so that each engine reads back all 64 bits: with 17 digits, and for SQLite, which reads some of these
-    wrongly, as quotients of integers. In SQLite a score must be stored as a number: a text has no answer; MySQL reads the number
-    at the start of a text, 0 if there is none. Spark interprets
+    wrongly, as quotients of integers. In SQLite a score must be stored as a number: a text has no answer; MySQL reads the
+    number at the start of a text, 0 if there is none. Spark interprets
     expressions of more than about 500 steps, and logs that it could not compile them. For other drivers than those of Python
     it may matter that no text here has a parameter mark.
 
@@ -255,8 +255,8 @@ def sql_set(
     Notes
     -----
     One row for each step of each model, and one for each cell. DuckDB finds the step by an ASOF join, PostgreSQL, SQLite and
-    MySQL go down an index for each row, and the others join by the model's number and keep the step whose range holds the score,
-    which takes as many comparisons as the model has steps. Statements have at most about 2**19 bytes, as engines limit these.
+    MySQL go down an index for each row, and the others join by the model's number and keep the step whose range holds the
+    score, which takes as many comparisons as the model has steps. Statements have at most about 2**19 bytes, as engines limit these.
 
     Examples
     --------
