@@ -256,7 +256,8 @@ def sql_set(
     -----
     One row for each step of each model, and one for each cell. DuckDB finds the step by an ASOF join, PostgreSQL, SQLite and
     MySQL go down an index for each row, and the others join by the model's number and keep the step whose range holds the
-    score, which takes as many comparisons as the model has steps. Statements have at most about 2**19 bytes, as engines limit these.
+    score, which takes as many comparisons as the model has steps. Statements have at most about 2**19 bytes, as engines limit
+    these.
 
     Examples
     --------
