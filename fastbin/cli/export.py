@@ -11,6 +11,7 @@ from fastbin.cli import _options as options
 from fastbin.cli._console import note
 from fastbin.cli._files import WORDS, Output, display_name, load_whole
 from fastbin.export import dialects
+from fastbin.export.onnx import DTYPES
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 # The options of each target.
 TARGETS = {
     "sql": ("dialect", "score", "tie_key", "cell", "style", "table", "source", "column", "outputs", "alpha"),
-    "onnx": ("outputs", "alpha", "opset"),
+    "onnx": ("outputs", "alpha", "opset", "shape", "dtype"),
     "c": ("outputs", "alpha", "name"),
     "java": ("outputs", "alpha", "name", "package"),
     "js": ("outputs", "alpha"),
@@ -51,7 +52,7 @@ def choose_target(target: str | None, path: str) -> str:
     short_help="Write MODEL as SQL, ONNX, C, Java, JavaScript or JSON.",
     epilog=options.examples(
         "fastbin export credit.fbm --to sql --dialect postgresql --score p",
-        "fastbin export credit.fbm -o credit.onnx",
+        "fastbin export credit.fbm -o credit.onnx --shape n,1 --dtype float32",
         "fastbin export credit.fbm -o credit.h --outputs value,lower,upper --alpha 0.05",
         "fastbin export credit.fbm -o Credit.java --package org.example.scores",
         "fastbin export regions.fbm -o regions.mjs",
@@ -87,6 +88,8 @@ def choose_target(target: str | None, path: str) -> str:
 @options.option("--name NAME", "The name of the C function, or the Java class. Default: the name of the file.")
 @options.option("--package NAME", "For Java: the package of the class.")
 @options.option("--opset N", "For ONNX: the version of the operators.", options.COUNT)
+@options.option("--shape SIZES", "For ONNX: the shape of its tensors, such as n,1; a name stands for any size. Default: n.")
+@options.option(f"--dtype {'|'.join(DTYPES)}", f"For ONNX: the type of the scores. Default: {next(iter(DTYPES))}.")
 def command(model: str, target: str | None, output: str, outputs: str | None, **values: Any) -> None:
     """Write MODEL ("-": from standard input) for another place to score with, with the same bits.
 
@@ -98,6 +101,9 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
     given = {name: value for name, value in values.items() if value is not None}
     if outputs is not None:
         given["outputs"] = [name.strip() for name in outputs.split(",")]
+    if "shape" in given:
+        sizes = [size.strip() for size in given["shape"].split(",")]
+        given["shape"] = [int(size) if size.isdecimal() else size for size in sizes]
     own = TARGETS.get(chosen, ())
     for name in given:
         if name not in own:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
-from fastbin._base.checks import check_count
+from fastbin._base.checks import check_choice, check_count
 from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.score import library_version
 from fastbin._fit.calibrator import as_model_or_set
@@ -60,6 +61,9 @@ TENSORS = {"value": "probability", "bin": "bin", "lower": "lower", "upper": "upp
 
 LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
 
+# What the types of scores are called in Python and here.
+DTYPES = {"float64": "DOUBLE", "float32": "FLOAT", "float16": "FLOAT16"}
+
 # What a row without an answer gets, and one of an unknown cell that the pool scores.
 NOTHING = {"value": np.nan, "bin": -1, "lower": np.nan, "upper": np.nan}
 
@@ -79,7 +83,7 @@ def package() -> Any:
 
 def onnx(
     model: BinnedModel | ModelSet | Any, *, outputs: Sequence[str] = ("value",), alpha: float | None = None, opset: int = 18,
-    column: bool = False,
+    shape: Sequence[int | str] = ("n",), dtype: str = "float64",
 ) -> Any:  # fmt: skip
     """A model or a set of models as an ONNX graph, which gives the bits of `predict`.
 
@@ -93,20 +97,22 @@ def onnx(
         Of the intervals, which hold in all bins at once; 0.1 where it is left out. Refused without "lower" and "upper".
     opset : int, from 13 on
         The version of the operators; the graph is the same in all.
-    column : bool
-        Whether tensors have shape (n, 1) in place of (n,). An ONNX input has one number of dimensions.
+    shape : list of integers from 1 on and names
+        The shape of all inputs and outputs; a name stands for any size. Servers of batches send ("n", 1).
+    dtype : {"float64", "float32", "float16"}
+        The type of the scores that come in. The graph widens them, by which nothing is lost; the outputs keep their types.
 
     Returns
     -------
     onnx.ModelProto
-        Its inputs are ``score`` (float64), for models that split ties ``key`` (uint64), and for sets ``cell`` (int64, or text).
-        ``SerializeToString()`` gives its bytes. An ONNX input has one type, so float32 scores are to be cast before, by which
-        nothing is lost; `append_onnx` does so in the graph.
+        Its inputs are ``score`` (`dtype`), for models that split ties ``key`` (uint64), and for sets ``cell`` (int64, or text).
+        ``SerializeToString()`` gives its bytes. An ONNX input has one type and one number of dimensions.
 
     Raises
     ------
     InputError, InputTypeError
-        For an unknown output, an opset below 13 or beyond what the onnx package knows, a model that randomises its values, ...
+        For an unknown output, an opset below 13 or beyond what the onnx package knows, a size or a type that is not named
+        above, a model that randomises its values, ...
     MissingDependencyError
         If the onnx package is missing.
 
@@ -140,19 +146,27 @@ def onnx(
     >>> (probabilities,) = session.run(["probability"], {"score": np.array([0.3, 0.8, np.nan])})
     >>> probabilities[:2] == model.predict([0.3, 0.8])
     array([ True,  True])
+    >>> batches = fb.export.onnx(model, shape=("n", 1), dtype="float32")
+    >>> session = InferenceSession(batches.SerializeToString(), providers=["CPUExecutionProvider"])
+    >>> scores = np.array([[0.3], [0.8]], np.float32)
+    >>> session.run(["probability"], {"score": scores})[0][:, 0] == model.predict(scores[:, 0])
+    array([ True,  True])
     """
     installed = package()
     helper = installed.helper
     check_count(opset, "opset", LEAST_OPSET, installed.defs.onnx_opset_version())
+    sizes, kind = _check_shape(shape), DTYPES[check_choice(dtype, "dtype", tuple(DTYPES))]
     checked = as_model_or_set(model)
     parts = form_of(checked, outputs, alpha)
-    shape = ("n", 1) if column else ("n",)
-    inputs = inputs_of(parts, shape, score="score")
+    inputs = inputs_of(parts, sizes, kind, score="score")
     names = {name: TENSORS[name] for name in outputs}
     nodes = Nodes()
-    add_answers(nodes, parts, TensorNames(**{name: name for name in inputs}), names)
+    given = {name: name for name in inputs}
+    if kind != "DOUBLE":
+        given["score"] = nodes.cast("score", "DOUBLE")
+    add_answers(nodes, parts, TensorNames(**given), names)
     graph = helper.make_graph(
-        nodes.nodes, "fastbin", list(inputs.values()), outputs_of(names, shape), list(nodes.constants.values())
+        nodes.nodes, "fastbin", list(inputs.values()), outputs_of(names, sizes), list(nodes.constants.values())
     )  # fmt: skip
     opsets = [helper.make_opsetid("", opset)]
     if any(node.domain for node in nodes.nodes):
@@ -166,9 +180,26 @@ def onnx(
     return made
 
 
-def inputs_of(parts: PartSteps | Curve, shape: Sequence[int | str | None], **names: str) -> dict[str, Any]:
+def _check_shape(shape: Any) -> tuple[int | str, ...]:
+    """Sizes of tensors, and names of those that may be any."""
+    if isinstance(shape, (str, bytes)) or not isinstance(shape, Sequence):
+        raise InputTypeError(None, "pass sizes and names, such as ('n', 1)", argument="shape", value=shape)
+    for at, size in enumerate(shape):
+        if isinstance(size, str):
+            if not size.isidentifier() or size in shape[:at]:
+                problem = "stands there twice" if size.isidentifier() else "is not a name"
+                remedy = "pass another name for each size that may be any"
+                raise InputError(f"{problem}: {size!r}", remedy, argument="shape", at=at, value=size)
+        else:
+            check_count(size, f"shape[{at}]", 1, GREATEST_INT64)
+    return tuple(shape)
+
+
+def inputs_of(
+    parts: PartSteps | Curve, shape: Sequence[int | str | None], score_type: str = "DOUBLE", **names: str
+) -> dict[str, Any]:
     """The inputs of a graph by what they are ("score", "key", "cell"), under these names; the score only if it is named."""
-    types = {"score": "DOUBLE"} if "score" in names else {}
+    types = {"score": score_type} if "score" in names else {}
     if not isinstance(parts, Curve) and parts.needs_key:
         types["key"] = "UINT64"
     if not isinstance(parts, Curve) and parts.keys:

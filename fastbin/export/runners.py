@@ -5,11 +5,12 @@ Around a program in C, Java or JavaScript stands a small one that reads the rows
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,6 +81,7 @@ class Ran(NamedTuple):
     engine: str  # what ran it, with its version
     columns: dict[str, Array]  # float64, and int32 for "bin"
     alpha: float | None = None  # of the intervals, where the export says it
+    scores: Float64s | None = None  # those that it was given, where it takes numbers of fewer digits
 
 
 class CannotRun(Exception):
@@ -238,27 +240,49 @@ def run_onnx(graph: bytes, rows: RowsToScore, names: SqlNames) -> Ran:
         session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own, which have no common base
         raise Failed(f"onnxruntime says: {error}") from None
-    given = {"score": rows.scores, "key": rows.keys, "cell": rows.cells}
     inputs = {each.name: each for each in session.get_inputs()}
-    if not set(inputs) <= set(given) or "score" not in inputs:
+    if not set(inputs) <= {"score", "key", "cell"} or "score" not in inputs:
         raise CannotRun(f"the graph takes {', '.join(inputs)}: it stands behind a classifier; compare with onnx_scores there")
-    feeds = {}
-    for name, each in inputs.items():
-        column = given[name]
-        if column is None:
+    dtype = {"tensor(float)": np.float32, "tensor(float16)": np.float16}.get(inputs["score"].type, np.float64)
+    with np.errstate(over="ignore"):
+        scores = rows.scores.astype(dtype)
+    columns: dict[str, Array] = {}
+    for name, column in (("score", scores), ("key", rows.keys), ("cell", rows.cells)):
+        if name in inputs and column is None:
             raise Failed(f"the graph asks for {name}, which the model does not need")
-        feeds[name] = column.reshape(-1, 1) if len(each.shape) == 2 else column
+        if name in inputs and column is not None:
+            columns[name] = column
     properties = session.get_modelmeta().custom_metadata_map
     tensors = {name.removeprefix(OUTPUT_KEY): tensor for name, tensor in properties.items() if name.startswith(OUTPUT_KEY)}
     if not tensors:
         raise Failed(f"the graph has no property {OUTPUT_KEY}value or the like, which says what its outputs are")
+    batches = _batches(columns, inputs["score"].shape)
     try:
-        answers = session.run(list(tensors.values()), feeds)
+        answers = [session.run(list(tensors.values()), feeds) for feeds in batches]
     except Exception as error:  # as above; an input of another type, an output that it does not have
         raise Failed(f"onnxruntime says: {error}") from None
-    columns = {output: np.asarray(column).reshape(-1) for output, column in zip(tensors, answers, strict=True)}
+    found = {
+        output: np.concatenate([np.asarray(column).reshape(-1) for column in parts])[: len(rows)]
+        for output, parts in zip(tensors, zip(*answers, strict=True), strict=True)
+    }
     alpha = properties.get(ALPHA_KEY)
-    return Ran(f"onnxruntime {onnxruntime.__version__}", columns, None if alpha is None else float(alpha))
+    engine = f"onnxruntime {onnxruntime.__version__}"
+    return Ran(engine, found, None if alpha is None else float(alpha), scores.astype(np.float64))
+
+
+def _batches(columns: Mapping[str, Array], shape: Sequence[int | str | None]) -> Iterator[dict[str, Array]]:
+    """The columns in tensors of this shape, of which names are any size: one, or as many as it takes; rows fill up the last."""
+    n_rows = len(columns["score"])
+    n_fixed = math.prod(size for size in shape if isinstance(size, int))
+    if n_fixed == 0:
+        raise Failed("the graph takes tensors without rows")
+    n_free = -(-n_rows // n_fixed) if any(not isinstance(size, int) for size in shape) else 1
+    first = next((at for at, size in enumerate(shape) if not isinstance(size, int)), None)
+    sizes = [n_free if at == first else size if isinstance(size, int) else 1 for at, size in enumerate(shape)]
+    return (
+        {name: np.resize(column[start : start + n_fixed * n_free], sizes) for name, column in columns.items()}
+        for start in range(0, n_rows, n_fixed * n_free)
+    )
 
 
 # ------------------------------------------------------------------------------------------------- programs

@@ -242,9 +242,9 @@ def verify(
     export : str, bytes, path-like, SqlTables or onnx.ModelProto
         The text of an export, the tables and the query of SQL, a graph or its bytes, or as a `pathlib.Path` a file of these.
     scores : array-like of shape (n,)
-        Scores to compare on, NaN and scores out of range among them if you like. Always added are the hard ones: every edge and
-        the four doubles on both sides, zeros, subnormals, infinities, NaN, scores out of range, keys of the edges and beside
-        them, unknown cells.
+        Scores to compare on, NaN and scores out of range among them if you like. Always added are the hard ones: every edge,
+        the four doubles and the float32 on both sides, zeros, subnormals, infinities, NaN, scores out of range, keys of the
+        edges and beside them, unknown cells. An ONNX graph of fewer digits gets all of them rounded, and so does the model.
     tie_keys : array-like of shape (n,), optional
         Their keys, for models that split ties; by default drawn.
     cells : array-like of shape (n,), optional
@@ -317,6 +317,8 @@ def verify(
         return said._replace(why_not=str(reason))
     except (Failed, FormatError) as reason:
         return said._replace(why_not=str(reason), is_broken=True)
+    if ran.scores is not None:
+        rows = RowsToScore(ran.scores, rows.keys, rows.cells)
     outputs = tuple(name for name in OUTPUTS if name in ran.columns)
     if alpha is not None and not set(ENDS) & set(outputs):
         remedy = "leave it out"
@@ -486,8 +488,8 @@ def joined(parts: Sequence[RowsToScore]) -> RowsToScore:
 
 
 def hard_rows(model: BinnedModel | ModelSet) -> RowsToScore:
-    """Rows where a wrong export shows: at each edge and the four doubles on both sides, with the key of the edge and those next
-    to it, at zeros, subnormals, infinities and NaN, beyond the range, and in cells that a set does not know."""
+    """Rows where a wrong export shows: at each edge, the four doubles and the float32 on both sides, with the key of the edge
+    and those next to it, at zeros, subnormals, infinities and NaN, beyond the range, and in cells that a set does not know."""
     if not model.is_set:
         return _hard_rows_of(model, model.needs_key, MOST_SPREAD)
     n_spread = MOST_SPREAD // model.n_models
@@ -516,6 +518,8 @@ def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> RowsToS
             for _ in range(4):
                 moved = np.nextafter(moved, end)
                 beside.append(moved)
+        singles = centres.astype(np.float32)
+        beside += [np.nextafter(singles, np.float32(end)).astype(np.float64) for end in (-np.inf, np.inf)]
     rng = np.random.default_rng(0)
     spread = rng.uniform(max(low, -1e300), min(high, 1e300), n_spread)
     scores = np.concatenate([*beside, spread, [-0.0, np.nan, np.inf, -np.inf]])

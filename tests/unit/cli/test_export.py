@@ -110,6 +110,12 @@ def test_a_graph() -> None:
     assert run("export", *arguments, "--to", "onnx").stdout_bytes == expected
 
 
+def test_a_graph_for_batches() -> None:
+    run("export", "credit.fbm", "-o", "credit.onnx", "--shape", "n, 1", "--dtype", "float32")
+    assert Path("credit.onnx").read_bytes() == fb.export.onnx(MODEL, shape=("n", 1), dtype="float32").SerializeToString()
+    assert ": 0 differ." in run("verify", "credit.fbm", "--against", "credit.onnx").stdout
+
+
 def test_sql_is_for_duckdb_unless_said_otherwise() -> None:
     result = run("export", "credit.fbm", "-o", "x.sql")
     assert Path("x.sql").read_text() == fb.export.sql(MODEL, "p", dialect="duckdb") + "\n"
@@ -144,6 +150,8 @@ def test_other_suffixes_need_a_target() -> None:
         (["credit.fbm", "--to", "json", "--alpha", "0.1"], "--alpha is not for json; it is for sql, onnx, c, java, js", 2),
         (["credit.fbm", "-o", "x.h", "--dialect", "duckdb"], "--dialect is not for c; it is for sql", 2),
         (["credit.fbm", "-o", "x.onnx", "--tie-key", "k"], "--tie-key is not for onnx; it is for sql", 2),
+        (["credit.fbm", "-o", "x.onnx", "--shape", "n,0"], "shape[1] is 0; it must be at least 1", 1),
+        (["credit.fbm", "-o", "x.h", "--dtype", "float32"], "--dtype is not for c; it is for onnx", 2),
         (["credit.fbm", "--to", "c"], "say --name NAME of the header of C, or -o FILE, which it is called by", 2),
         (
             ["credit.fbm", "-o", "my-model.h"],

@@ -124,16 +124,76 @@ def test_many_edges_of_one_score(n_bins: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["1 bins", "10 bins", "10 bins, keys"])
-@pytest.mark.parametrize("n", [0, 1, 7])
-@pytest.mark.parametrize("column", [False, True])
-def test_shapes(name: str, n: int, column: bool) -> None:
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [
+        (("n",), (0,)), (("n",), (7,)), (("n", 1), (0, 1)), (("n", 1), (1, 1)), (["n", 1], (7, 1)), ((1, "n"), (1, 7)),
+        ((), ()), ((1,), (1,)), ((2, 3), (2, 3)), (("batch", "row", 2), (3, 5, 2)), (("batch", "row", 2), (3, 0, 2)),
+    ],
+)  # fmt: skip
+def test_shapes(name: str, shape: Any, sizes: tuple[int, ...]) -> None:
     model = model_of(name)
-    scores, keys = hard_rows(model, n)
-    shape = (n, 1) if column else (n,)
-    graph = write(model, outputs=OUTPUTS, column=column)
-    given = run(graph, scores.reshape(shape), key=None if keys is None else keys.reshape(shape))
-    assert {output: answers.shape for output, answers in given.items()} == dict.fromkeys(given, shape)
+    graph = write(model, outputs=OUTPUTS, shape=shape)
+    onnx.checker.check_model(graph, full_check=True)
+    scores, keys = hard_rows(model, int(np.prod(sizes)))
+    given = run(graph, scores.reshape(sizes), key=None if keys is None else keys.reshape(sizes))
+    assert {output: answers.shape for output, answers in given.items()} == dict.fromkeys(given, sizes)
     assert_answers({output: answers.reshape(-1) for output, answers in given.items()}, model, scores, keys)
+
+
+@pytest.mark.parametrize("level", [LEVELS[0], LEVELS[-1]])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("name", list(MODELS))
+def test_scores_of_fewer_digits(name: str, dtype: str, level: str) -> None:
+    """The numbers of this type at and beside each edge, and what has no answer."""
+    model, narrow = model_of(name), np.dtype(dtype).type
+    graph = write(model, outputs=OUTPUTS, dtype=dtype)
+    onnx.checker.check_model(graph, full_check=True)
+    hard, keys = hard_rows(model, 5_000)
+    keys = None if keys is None else np.minimum(keys, np.uint64(2**64 - 2))  # the greatest is refused where it is compared
+    with np.errstate(over="ignore"):
+        scores = hard.astype(dtype)
+    at = np.arange(len(scores)) % 3
+    scores[at == 1] = np.nextafter(scores[at == 1], narrow(-np.inf))
+    scores[at == 2] = np.nextafter(scores[at == 2], narrow(np.inf))
+    low, high = (-np.inf, np.inf) if model.score_range is None or model.out_of_range == "clip" else model.score_range
+    answered = np.isfinite(scores) & (scores >= low) & (scores <= high)
+    assert answered.mean() > 0.3
+    given = run(graph, scores, level, key=keys)
+    own_keys = None if keys is None else keys[answered]
+    assert_answers({output: column[answered] for output, column in given.items()}, model, scores[answered], own_keys)
+    assert np.isnan(given["probability"][~answered]).all()
+    without = np.array([np.nan, np.inf, -np.inf], dtype)
+    nothing = run(graph, without, level, key=None if keys is None else keys[:3])
+    assert np.isnan(nothing["probability"]).all()
+
+
+@pytest.mark.parametrize("name", ["integers, keys", "pool, texts, keys"])
+def test_sets_in_batches_of_columns(name: str) -> None:
+    models = SETS[name]()
+    scores, cells, keys = cells_and_rows(models, 2_000)
+    with np.errstate(over="ignore"):
+        scores = scores.astype(np.float32)
+    known = np.isfinite(scores) & (scores >= 0.0) & (scores <= 1.0)
+    assert known.mean() > 0.3
+    columns = [None if column is None else column[known][:, np.newaxis] for column in (scores, cells, keys)]
+    given = run(write(models, shape=("n", 1), dtype="float32"), columns[0], cell=columns[1], key=columns[2])["probability"]
+    expected = models.predict(scores[known], cells[known], tie_keys=None if keys is None else keys[known])
+    assert same(given, expected[:, np.newaxis])
+
+
+@pytest.mark.parametrize("name", list(CURVES))
+def test_curves_of_scores_of_32_bits(name: str) -> None:
+    model = curve_model_of(name)
+    graph = write(model, shape=("n", 1), dtype="float32")
+    with np.errstate(over="ignore"):
+        scores = hard_curve_scores(model, 2_000).astype(np.float32)
+    scores = scores[np.isfinite(scores)]
+    given = run(graph, scores[:, np.newaxis])["probability"][:, 0]
+    if name in LINES:
+        assert same(given, model.predict(scores))
+    else:
+        np.testing.assert_allclose(given, model.predict(scores), rtol=0.0, atol=1e-14)
 
 
 def test_outputs_in_the_order_that_is_asked_for() -> None:
@@ -198,8 +258,8 @@ def test_sets_give_the_bits_of_predict(name: str, opset: int) -> None:
 
 
 @pytest.mark.parametrize("name", list(SETS))
-@pytest.mark.parametrize("column", [False, True])
-def test_unknown_cells(name: str, column: bool) -> None:
+@pytest.mark.parametrize("is_column", [False, True])
+def test_unknown_cells(name: str, is_column: bool) -> None:
     """No answer, or the value of the pool, an interval of all chances, and no bin; never for a score that has no answer, nor
     for the empty text, which is not a cell."""
     models = SETS[name]()
@@ -207,10 +267,10 @@ def test_unknown_cells(name: str, column: bool) -> None:
     unknown += [] if isinstance(models.cells[0], str) or 2**63 - 1 in models.cells else [2**63 - 1]
     cells = np.array(unknown, object if isinstance(models.cells[0], str) else np.int64)
     cells, scores = np.repeat(cells, 4), np.tile([0.25, 0.75, np.nan, np.inf], len(cells))
-    cells = cells[:, None] if column else cells
+    cells = cells[:, None] if is_column else cells
     keys = np.arange(len(scores), dtype=np.uint64) if any(model.needs_key for _, model in models.numbered) else None
     given = run(
-        write(models, outputs=OUTPUTS, column=column), scores.reshape(cells.shape), cell=cells,
+        write(models, outputs=OUTPUTS, shape=("n", 1) if is_column else ("n",)), scores.reshape(cells.shape), cell=cells,
         key=None if keys is None else keys.reshape(cells.shape),
     )  # fmt: skip
     given = {output: answers.reshape(-1) for output, answers in given.items()}
@@ -337,6 +397,17 @@ def test_mistakes() -> None:
             write(model, opset=opset)
     with pytest.raises(fb.InputTypeError, match=r"^opset must be an integer, got '18'"):
         write(model, opset="18")
+    for shape, message in (
+        ("n", r"^shape must be sizes and names, such as .*, got 'n'|^shape is 'n'; pass sizes and names"),
+        ((0,), r"^shape\[0\] is 0; it must be at least 1"),
+        (("n", "n"), r"^shape\[1\] stands there twice: 'n'; pass another name for each size that may be any$"),
+        (("n", ""), r"^shape\[1\] is not a name: ''; pass another name"),
+        ((None, 1), r"^shape\[0\] must be an integer, got None"),
+    ):
+        with pytest.raises((fb.InputError, fb.InputTypeError), match=message):
+            write(model, shape=shape)
+    with pytest.raises(fb.InputError, match=r"^dtype is 'int64'.*'float64', 'float32'.*'float16'"):
+        write(model, dtype="int64")
 
 
 def test_a_key_that_is_missing_or_not_needed() -> None:

@@ -136,6 +136,35 @@ def test_alpha_of_a_graph_is_read() -> None:
     assert [each.output for each in _verify(model, graph, alpha=0.02).mismatches] == ["lower", "upper"]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("shape", [("n",), ("n", 1), (1, 1), (), (7, 3), ("batch", "row", 2)])
+@pytest.mark.parametrize("name", ["10 bins", "10 bins, keys"])
+def test_graphs_of_other_shapes_and_types(name: str, shape: Any, dtype: str) -> None:
+    model = model_of(name)
+    result = _verify(model, fb.export.onnx(model, outputs=ALL, shape=shape, dtype=dtype), [0.1, 0.3, np.nan])
+    assert result.is_same, str(result)
+    assert (result.n_given, result.outputs) == (3, ALL)
+
+
+def test_an_edge_that_is_one_number_of_32_bits_away() -> None:
+    """The wrong graph has the digest of the model, and answers all others as it does."""
+    model = model_of("10 bins")
+    for end in (-1.0, 2.0):
+        moved = model._replace(edges=np.nextafter(model.edges.astype(np.float32), np.float32(end)).astype(np.float64))
+        graph = fb.export.onnx(moved, shape=("n", 1), dtype="float32")
+        helper.set_model_props(graph, {each.key: each.value for each in fb.export.onnx(model).metadata_props})
+        (mismatch,) = _verify(model, graph).mismatches
+        assert mismatch.score == np.float32(mismatch.score)
+        assert 1 <= mismatch.n_rows <= 9 * 13
+
+
+def test_a_graph_that_takes_no_rows() -> None:
+    graph = fb.export.onnx(MODEL, shape=(1,))
+    for each in (*graph.graph.input, *graph.graph.output):
+        each.type.tensor_type.shape.dim[0].dim_value = 0
+    assert broken(graph) == "the graph takes tensors without rows"
+
+
 def test_columns_and_calibrators() -> None:
     rng = np.random.default_rng(3)
     calibrator = fb.UniformMassBinning(4).fit(scores := rng.random(500), rng.random(500) < scores)
