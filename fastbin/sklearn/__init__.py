@@ -3,6 +3,7 @@
 ==========================  ==============================================================================
 `CalibratedClassifier`      a classifier and its calibrator in one estimator, with a certificate
 `ReliabilityDisplay`        its reliability diagram
+`TRUSTED_TYPES`             the names of all types that skops is to trust, to load what was fitted
 ==========================  ==============================================================================
 
 The calibrators of fastbin are scikit-learn estimators of their own, which take scores in place of features; they need no
@@ -29,5 +30,6 @@ if tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < LEAST:
 
 from fastbin.sklearn.calibrated_classifier import CalibratedClassifier  # noqa: E402
 from fastbin.sklearn.display import ReliabilityDisplay  # noqa: E402
+from fastbin.sklearn.saved_types import TRUSTED_TYPES  # noqa: E402
 
-__all__ = ["CalibratedClassifier", "ReliabilityDisplay"]
+__all__ = ["TRUSTED_TYPES", "CalibratedClassifier", "ReliabilityDisplay"]

@@ -32,6 +32,8 @@ CALIBRATORS = [
 MADE: dict[str, Any] = {type(calibrator).__name__: calibrator.fit(SCORES, LABELS) for calibrator in CALIBRATORS}
 MADE["BinnedModel"] = MADE["CertifiedCalibration"].model_
 MADE["ModelSet"] = fb.ModelSet({"a": MADE["UniformMassBinning"], "b": MADE["FixedWidthBinning"]})
+MADE["ImportanceWeightedBinning"] = fb.shift.ImportanceWeightedBinning(5).fit(SCORES, LABELS, 0.5 + SCORES)
+MADE["LabelShift"] = fb.shift.LabelShift(MADE["UniformMassBinning"], method="likelihood").fit(SCORES)
 MADE["SegmentedBinning"] = fb.multi.SegmentedBinning(fb.UniformMassBinning(3)).fit(SCORES, LABELS, CELLS)
 MADE["TopLabelBinning"] = fb.multi.TopLabelBinning(n_bins=2, min_points=1).fit(MATRIX, CLASSES)
 MADE["ClassWiseBinning"] = fb.multi.ClassWiseBinning(n_bins=2).fit(MATRIX, CLASSES)
@@ -39,7 +41,7 @@ MADE["ClassWiseBinning"] = fb.multi.ClassWiseBinning(n_bins=2).fit(MATRIX, CLASS
 
 def through_skops(made: Any) -> Any:
     data = skops.io.dumps(made)
-    return skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+    return skops.io.loads(data, trusted=fb.sklearn.TRUSTED_TYPES)
 
 
 def through_joblib(made: Any) -> Any:
@@ -100,6 +102,17 @@ def test_what_is_not_fitted_stays_so(way: Callable[[Any], Any]) -> None:
     assert repr(back) == repr(fb.CertifiedCalibration(monotone=True))
     with pytest.raises(fb.NotFittedError):
         back.predict(SCORES)
+
+
+def test_skops_is_to_trust_every_estimator_and_nothing_of_others() -> None:
+    """Whatever has a ``fit`` and is public; the others are what these keep."""
+    modules = (fb, fb.multi, fb.shift, fb.sklearn)
+    public = [getattr(module, name) for module in modules for name in getattr(module, "__all__", dir(module))]
+    classes = {each for each in public if isinstance(each, type) and hasattr(each, "fit")} - {fb.shift.ImportanceEstimator}
+    names = {f"{each.__module__}.{each.__qualname__}" for each in classes}
+    assert len(names) == 19
+    kept = {"fastbin.model.BinnedModel", "fastbin.model_set.ModelSet", "fastbin.shift.weighted.WeightedRows"}
+    assert set(fb.sklearn.TRUSTED_TYPES) == names | kept | {"fastbin.shift.rates.RateEstimate"}
 
 
 def test_a_model_of_a_set_comes_back_without_the_set() -> None:
