@@ -127,7 +127,7 @@ def append_onnx(
     inputs = inputs_of(parts, (None,), **{name: _free(name, taken) for name in ("key", "cell")})
     given = {name: value.name for name, value in inputs.items()}
     names = {name: _free(TENSORS[name], taken) for name in outputs}
-    add_answers(nodes, parts, TensorNames(_scores(nodes, source), **given), names)
+    add_answers(nodes, parts, TensorNames(add_scores(nodes, source), **given), names)
     graph.node.extend(nodes.nodes)
     graph.initializer.extend(nodes.constants.values())
     graph.input.extend(inputs.values())
@@ -291,8 +291,8 @@ def _require_two(n_classes: int, name: str) -> None:
         raise InputError(f"output {name!r} has {n_classes} classes, and a model calibrates the scores of one label", remedy)
 
 
-def _scores(nodes: Nodes, source: ScoreOutput) -> str:
-    """float64 (n,)"""
+def add_scores(nodes: Nodes, source: ScoreOutput) -> str:
+    """The tensor float64 (n,) that new nodes read from an output."""
     scores = source.tensor
     if source.column is not None:
         scores = nodes.add("Gather", scores, nodes.constant(source.column, np.int64), axis=1)

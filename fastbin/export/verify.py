@@ -104,8 +104,8 @@ def digest_in(content: str | bytes, target: str) -> str:
         found = re.search(r'"sha256": *"([0-9a-f]{64})"', str(content))
     elif isinstance(content, str):
         found = DIGEST.search(content)
-    else:  # in the bytes of a graph: key and value of an entry of metadata_props, each with its length before it
-        at = re.search(rb"fastbin\.sha256\x12\x40([0-9a-f]{64})", content)
+    else:  # in the bytes of a graph: key and value of an entry of metadata_props, each with its length before it; or described
+        at = re.search(rb"(?:fastbin\.sha256\x12\x40|fastbin [0-9.]+, model sha256 )([0-9a-f]{64})", content)
         return "" if at is None else at[1].decode()
     return "" if found is None else found[1]
 

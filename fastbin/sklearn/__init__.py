@@ -2,6 +2,8 @@
 
 ==========================  ==============================================================================
 `CalibratedClassifier`      a classifier and its calibrator in one estimator, with a certificate
+`OnnxClassifier`            a classifier that scores as it will be served, by ONNX Runtime
+`register_onnx`             lets sklearn-onnx convert the whole
 `ReliabilityDisplay`        its reliability diagram
 `TRUSTED_TYPES`             the names of all types that skops is to trust, to load what was fitted
 ==========================  ==============================================================================
@@ -30,6 +32,7 @@ if tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < LEAST:
 
 from fastbin.sklearn.calibrated_classifier import CalibratedClassifier  # noqa: E402
 from fastbin.sklearn.display import ReliabilityDisplay  # noqa: E402
+from fastbin.sklearn.onnx import OnnxClassifier, register_onnx  # noqa: E402
 from fastbin.sklearn.saved_types import TRUSTED_TYPES  # noqa: E402
 
-__all__ = ["TRUSTED_TYPES", "CalibratedClassifier", "ReliabilityDisplay"]
+__all__ = ["TRUSTED_TYPES", "CalibratedClassifier", "OnnxClassifier", "ReliabilityDisplay", "register_onnx"]

@@ -19,6 +19,7 @@ from fastbin.scaling.maps import BetaScaling, PlattScaling, QuadraticScaling, Sp
 from fastbin.shift import ULSIF, ImportanceWeightedBinning, LabelShift, RateEstimate
 from fastbin.shift.weighted import WeightedRows
 from fastbin.sklearn.calibrated_classifier import CalibratedClassifier
+from fastbin.sklearn.onnx import OnnxClassifier
 
 TRUSTED_TYPES = [
     f"{each.__module__}.{each.__qualname__}"
@@ -26,6 +27,6 @@ TRUSTED_TYPES = [
         BinnedModel, ModelSet, CertifiedCalibration, UniformMassBinning, ScalingBinning, FixedWidthBinning, ExplicitBinning,
         IsotonicCalibration, VennAbers, PlattScaling, TemperatureScaling, BetaScaling, QuadraticScaling, SplineScaling,
         ClassWiseBinning, SegmentedBinning, TopLabelBinning, ImportanceWeightedBinning, WeightedRows, ULSIF, LabelShift,
-        RateEstimate, CalibratedClassifier,
+        RateEstimate, CalibratedClassifier, OnnxClassifier,
     )
 ]  # fmt: skip

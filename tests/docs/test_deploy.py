@@ -1,4 +1,4 @@
-"""docs/deploy.md: its recipes for MLflow run, where it is installed, and give what the models give.
+"""docs/deploy.md: its recipes for sklearn-onnx and MLflow run, where these are installed, and give what the models give.
 
 Its other Python is run by tests/test_public_api.py.
 """
@@ -17,9 +17,9 @@ import fastbin as fb
 from oracle import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "deploy.md").read_text(encoding="utf8")
-CLASSIFIER, MODEL_CODE, MODEL = re.findall(r"^```py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+SERVED, CLASSIFIER, MODEL_CODE, MODEL = re.findall(r"^```py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
-pytestmark = pytest.mark.filterwarnings("default")  # MLflow has its own
+pytestmark = pytest.mark.filterwarnings("default")  # the packages have their own
 
 
 @pytest.fixture
@@ -30,6 +30,17 @@ def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     module.set_tracking_uri(f"sqlite:///{tmp_path}/runs.db")
     yield module
     module.set_tracking_uri(None)
+
+
+def test_a_classifier_as_onnx() -> None:
+    pytest.importorskip("skl2onnx")
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(4000, flip_y=0.3, random_state=0)
+    session: dict[str, Any] = {"X_train": X[:3000], "y_train": y[:3000], "X_new": X[3000:]}
+    exec(SERVED, session)
+    np.testing.assert_array_equal(session["probabilities"], session["clf"].predict_proba(X[3000:]))
+    np.testing.assert_array_equal(session["label"], session["clf"].predict(X[3000:]))
 
 
 def test_a_classifier(mlflow: Any) -> None:

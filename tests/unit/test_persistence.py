@@ -110,7 +110,7 @@ def test_skops_is_to_trust_every_estimator_and_nothing_of_others() -> None:
     public = [getattr(module, name) for module in modules for name in getattr(module, "__all__", dir(module))]
     classes = {each for each in public if isinstance(each, type) and hasattr(each, "fit")} - {fb.shift.ImportanceEstimator}
     names = {f"{each.__module__}.{each.__qualname__}" for each in classes}
-    assert len(names) == 19
+    assert len(names) == 20
     kept = {"fastbin.model.BinnedModel", "fastbin.model_set.ModelSet", "fastbin.shift.weighted.WeightedRows"}
     assert set(fb.sklearn.TRUSTED_TYPES) == names | kept | {"fastbin.shift.rates.RateEstimate"}
 

@@ -44,7 +44,7 @@ def run(*arguments: str | bytes, **options: Any) -> subprocess.CompletedProcess[
 
 
 def here(*arguments: str, code: int = 0, **options: Any) -> str:
-    """What is said by a command in this process, where nothing is asked of the process itself."""
+    """The output of a command that runs in this process, as nothing is asked of the process itself."""
     result = CliRunner().invoke(command_line, arguments, **options)
     assert result.exit_code == code, result.output
     return result.output

@@ -120,7 +120,7 @@ def test_no_difference_on_the_scores_of_the_runtime(name: str, zipmap: bool, ops
     graph = with_new_operators(converted(name, zipmap, opset))
     assert differences(graph, fitted(graph)) == 0
     keys = RNG.integers(0, 2**64 - 1, len(X[USE]), dtype=np.uint64)
-    assert differences(graph, fitted(graph, ties="random", n_bins=40), tie_key=keys) == 0
+    assert differences(graph, fitted(graph, ties="random", n_bins=40), key=keys) == 0
 
 
 @pytest.mark.slow
