@@ -132,7 +132,7 @@ def test_models_can_be_loaded_by_path(version: str, name: str, tmp_path: Path) -
 def check_set(models: fb.ModelSet, told: dict[str, Any]) -> None:
     for name in ("kind", "unknown", "n_models", "n_bins", "n_samples"):
         assert getattr(models, name) == told[name], name
-    assert [list(models.cells), list(models.pooled_cells)] == [told["keys"], told["pooled_cells"]]
+    assert [list(models.cells), list(models.pooled_cells)] == [told["keys"], told["pooled_keys"]]
     scores, keys = doubles(told["scores"]), np.array(told["tie_keys"], dtype=np.uint64)
     assert len(scores) > 300
     assert_same_bits(models.predict(scores, told["cells"], tie_keys=keys), told["predicted"])

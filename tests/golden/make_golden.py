@@ -253,7 +253,7 @@ def of_model(model: Any) -> dict[str, Any]:
 
 def of_set(models: Any) -> dict[str, Any]:
     told = {name: getattr(models, name) for name in ("kind", "unknown", "n_models", "n_bins", "n_samples")}
-    told |= {name: list(getattr(models, name)) for name in ("keys", "pooled_cells")}
+    told |= {"keys": list(models.cells), "pooled_keys": list(models.pooled_cells)}  # as the saved answers say
     scores, keys = questions(models[models.cells[0]])
     cells = [models.cells[i % len(models.cells)] for i in range(len(scores))]
     told["scores"], told["tie_keys"], told["cells"] = hexed(scores), keys.tolist(), cells

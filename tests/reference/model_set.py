@@ -32,7 +32,7 @@ def _words(payload: bytes, kind: str) -> list[int]:
 class ModelSet:
     """Keys, ascending, the number of the model of each, and the models, each in its bytes."""
 
-    keys: list[Key]
+    cells: list[Key]
     model_of_key: list[int]
     model_data: list[bytes]
     kind: int = GIVEN
@@ -42,12 +42,12 @@ class ModelSet:
 
     def __post_init__(self) -> None:
         """Everything that makes a set; ValueError for what does not."""
-        n_models, n_keys = len(self.model_data), len(self.keys)
+        n_models, n_keys = len(self.model_data), len(self.cells)
         if not n_models or not n_keys or len(self.model_of_key) != n_keys:
             raise ValueError("no models, no keys, or not one number for each")
         if self.kind not in range(4) or self.unknown not in range(2):
             raise ValueError("an enumerator of the future")
-        ordered = [_ordered(key) for key in self.keys]
+        ordered = [_ordered(key) for key in self.cells]
         if any(later <= earlier for earlier, later in pairwise(ordered)):
             raise ValueError("keys do not ascend")
         if self.pool not in (-1, n_models - 1) or (self.pool == -1 and self.unknown == POOL):
@@ -66,17 +66,17 @@ class ModelSet:
 
     @property
     def key_type(self) -> int:
-        return TEXT if isinstance(self.keys[0], str) else INTEGERS
+        return TEXT if isinstance(self.cells[0], str) else INTEGERS
 
     # ------------------------------------------------------------------ bytes
 
     def to_bytes(self) -> bytes:
-        n_models, n_keys = len(self.model_data), len(self.keys)
+        n_models, n_keys = len(self.model_data), len(self.cells)
         head = struct.pack("<iiiiqq", self.kind, self.key_type, self.unknown, self.pool, n_models, n_keys)
         if self.key_type == INTEGERS:
-            keys = struct.pack(f"<{n_keys}q", *self.keys)
+            keys = struct.pack(f"<{n_keys}q", *self.cells)
         else:
-            texts = [str(key).encode() for key in self.keys]
+            texts = [str(key).encode() for key in self.cells]
             keys = struct.pack(f"<{n_keys + 1}Q", *_starts(texts)) + b"".join(texts)
         payloads = {
             "HEAD": head,
@@ -109,7 +109,7 @@ class ModelSet:
 
     def find(self, key: Key) -> int:
         """The number of the model of a key; -1 where it is unknown."""
-        return self.model_of_key[self.keys.index(key)] if key in self.keys else -1
+        return self.model_of_key[self.cells.index(key)] if key in self.cells else -1
 
     def _model(self, number: int) -> tuple[StepModel, list[int]]:
         if number == -1 and self.unknown == POOL:

@@ -111,7 +111,7 @@ def test_segments_of_text_and_labels_of_words() -> None:
     method = {"calibrator": CALIBRATORS["umd"], "min_points": 200}
     there = fit_there(method, {"p": scores, "y": words, "s": segments}, positive="yes")
     here = fit_here(method, scores, labels, segments)
-    assert there.keys == tuple(sorted(set(segments)))
+    assert there.cells == tuple(sorted(set(segments)))
     assert there.event == "yes"
     assert bare(there) == bare(here)
 
