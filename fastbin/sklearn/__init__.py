@@ -33,6 +33,10 @@ if tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < LEAST:
 from fastbin.sklearn.calibrated_classifier import CalibratedClassifier  # noqa: E402
 from fastbin.sklearn.display import ReliabilityDisplay  # noqa: E402
 from fastbin.sklearn.onnx import OnnxClassifier, register_onnx  # noqa: E402
-from fastbin.sklearn.saved_types import TRUSTED_TYPES  # noqa: E402
+from fastbin.sklearn.saved_types import TYPES  # noqa: E402
+
+#: The names of all types that skops is to trust, to load what fastbin fitted: ``skops.io.load(path, trusted=TRUSTED_TYPES)``,
+#: and in MLflow ``skops_trusted_types=TRUSTED_TYPES``. They load from numbers, texts and the bytes of models.
+TRUSTED_TYPES = [f"{each.__module__}.{each.__qualname__}" for each in TYPES]
 
 __all__ = ["TRUSTED_TYPES", "CalibratedClassifier", "OnnxClassifier", "ReliabilityDisplay", "register_onnx"]

@@ -21,12 +21,9 @@ from fastbin.shift.weighted import WeightedRows
 from fastbin.sklearn.calibrated_classifier import CalibratedClassifier
 from fastbin.sklearn.onnx import OnnxClassifier
 
-TRUSTED_TYPES = [
-    f"{each.__module__}.{each.__qualname__}"
-    for each in (
-        BinnedModel, ModelSet, CertifiedCalibration, UniformMassBinning, ScalingBinning, FixedWidthBinning, ExplicitBinning,
-        IsotonicCalibration, VennAbers, PlattScaling, TemperatureScaling, BetaScaling, QuadraticScaling, SplineScaling,
-        ClassWiseBinning, SegmentedBinning, TopLabelBinning, ImportanceWeightedBinning, WeightedRows, ULSIF, LabelShift,
-        RateEstimate, CalibratedClassifier, OnnxClassifier,
-    )
-]  # fmt: skip
+TYPES = (
+    BinnedModel, ModelSet, CertifiedCalibration, UniformMassBinning, ScalingBinning, FixedWidthBinning, ExplicitBinning,
+    IsotonicCalibration, VennAbers, PlattScaling, TemperatureScaling, BetaScaling, QuadraticScaling, SplineScaling,
+    ClassWiseBinning, SegmentedBinning, TopLabelBinning, ImportanceWeightedBinning, WeightedRows, ULSIF, LabelShift,
+    RateEstimate, CalibratedClassifier, OnnxClassifier,
+)  # fmt: skip
