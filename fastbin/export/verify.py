@@ -259,7 +259,7 @@ def verify(
         is compared.
     alpha : float in (0, 1/2], optional
         That of the ends of the intervals; by default that which the export says.
-    score, key, cell, source : str
+    score, tie_key, cell, source : str
         How the SQL calls its columns, and the table of scores. Names in quotes are taken as SQL takes them.
     run_code : bool
         Whether C, Java and JavaScript may be compiled and run: the program can do all that this process can. Without it they
