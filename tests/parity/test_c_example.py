@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,25 +28,22 @@ EXAMPLE = ROOT / "csrc/examples/score_csv.c"
 SEED = 2**64 - 3
 
 
-@pytest.fixture(scope="module", params=["sources", "package"])
-def score_csv(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled example."""
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The compiled example, from the sources and from what is in the package."""
     compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
     if compiler is None:
         pytest.skip("no C compiler on the path")
-    program = tmp_path_factory.mktemp("c") / "score_csv"
-    if request.param == "sources":
-        parts = [f"-I{ROOT / 'csrc/include'}", *map(str, sorted((ROOT / "csrc/src").glob("*.c"))), "-lm"]
-    else:
-        flags = run_python("-m", "fastbin", "--cflags", "--libs")
-        assert flags.returncode == 0, flags.stderr
-        parts = shlex.split(flags.stdout)
-    command = [
-        compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", str(EXAMPLE), *parts, "-o", str(program),
-    ]  # fmt: skip
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return program
+    flags = run_python("-m", "fastbin", "--cflags", "--libs")
+    assert flags.returncode == 0, flags.stderr
+    of_sources = [f"-I{ROOT / 'csrc/include'}", *map(str, sorted((ROOT / "csrc/src").glob("*.c"))), "-lm"]
+    found = []
+    for name, parts in (("sources", of_sources), ("package", shlex.split(flags.stdout))):
+        found.append(tmp_path_factory.mktemp(name) / "score_csv")
+        command = [compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", EXAMPLE, *parts, "-o", found[-1]]
+        result = subprocess.run(command, capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+    return found
 
 
 def write_scores(path: Path, scores: Sequence[float]) -> None:
@@ -67,7 +65,7 @@ def assert_same_bits(actual: Sequence[float], expected: Sequence[float]) -> None
 
 
 def check_all_agree(
-    program: Path, folder: Path, calibration: strategies.CalibrationData, scores: list[float], **configuration: object
+    programs: list[Path], folder: Path, calibration: strategies.CalibrationData, scores: list[float], **configuration: object
 ) -> fb.BinnedModel:
     """Fit by the reference, and by fastbin where it has the tie rule; score by both, by C, and by Python one by one."""
     expected = reference.uniform_mass(
@@ -86,7 +84,8 @@ def check_all_agree(
     model.save(folder / "model.fbm")
     write_scores(folder / "scores.csv", scores)
     in_reference = expected.predict(scores, seed=SEED)
-    assert_same_bits(score_in_c(program, folder / "model.fbm", folder / "scores.csv", SEED), in_reference)
+    for program in programs:
+        assert_same_bits(score_in_c(program, folder / "model.fbm", folder / "scores.csv", SEED), in_reference)
     assert_same_bits(model.predict(scores, seed=SEED).tolist(), in_reference)
     keys = [reference.row_key(SEED, row) for row in range(len(scores))]
     assert_same_bits([model.predict_one(score, key) for score, key in zip(scores, keys, strict=True)], in_reference)
@@ -98,25 +97,25 @@ def check_all_agree(
 @pytest.mark.parametrize("scheme", reference.SCHEMES)
 @pytest.mark.parametrize("shape", ["uniform", "hundredths", "tree", "subnormals", "float32 ties", "margins"])
 @pytest.mark.parametrize("weighting", ["none", "float"])
-def test_generated_data(score_csv: Path, tmp_path: Path, shape: str, scheme: str, weighting: str, ties: str) -> None:
+def test_generated_data(programs: list[Path], tmp_path: Path, shape: str, scheme: str, weighting: str, ties: str) -> None:
     calibration = strategies.make(shape, "follow the rank", 400, 1, weighting)
     scores = strategies.make(shape, "coin", 5000, 2).scores + calibration.scores
-    check_all_agree(score_csv, tmp_path, calibration, scores, n_bins=12, scheme=scheme, ties=ties, seed=17)
+    check_all_agree(programs, tmp_path, calibration, scores, n_bins=12, scheme=scheme, ties=ties, seed=17)
 
 
 @pytest.mark.parametrize("ties", ["upper", "isolate"])
-def test_tie_rules_and_value_randomisation(score_csv: Path, tmp_path: Path, ties: str) -> None:
+def test_tie_rules_and_value_randomisation(programs: list[Path], tmp_path: Path, ties: str) -> None:
     calibration = strategies.make("few levels", "coin", 500, 3)
-    model = check_all_agree(score_csv, tmp_path, calibration, calibration.scores * 3, n_bins=9, ties=ties, delta=0.25)
+    model = check_all_agree(programs, tmp_path, calibration, calibration.scores * 3, n_bins=9, ties=ties, delta=0.25)
     assert model.needs_key
 
 
-def test_bad_scores_end_the_program(score_csv: Path, tmp_path: Path) -> None:
+def test_bad_scores_end_the_program(programs: list[Path], tmp_path: Path) -> None:
     """With the line in the file, a message on the error stream, and status 1."""
     fb.UniformMassBinning(n_bins=2).fit([0.1, 0.2, 0.6, 0.7], [0, 0, 1, 1]).model_.save(tmp_path / "model.fbm")
-    for bad in ("1.5", "nan", "-0.1", "high", ""):
+    for program, bad in product(programs, ("1.5", "nan", "-0.1", "high", "")):
         (tmp_path / "scores.csv").write_text(f"p\n0.5\n{bad}\n0.5\n" if bad else "p,q\n0.5,1\n,1\n")
-        command = [score_csv, tmp_path / "model.fbm", tmp_path / "scores.csv", "p"]
+        command = [program, tmp_path / "model.fbm", tmp_path / "scores.csv", "p"]
         result = subprocess.run(command, capture_output=True, text=True)
         assert result.returncode == 1
         assert "scores.csv, line 3:" in result.stderr
@@ -147,14 +146,14 @@ def credit() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 @pytest.mark.parametrize("rounded", [False, True], ids=["as they are", "rounded to hundredths"])
 @pytest.mark.parametrize("ties", ["whole", "random"])
 def test_credit_defaults(
-    score_csv: Path, tmp_path: Path, credit: dict[str, tuple[np.ndarray, np.ndarray]], ties: str, rounded: bool
+    programs: list[Path], tmp_path: Path, credit: dict[str, tuple[np.ndarray, np.ndarray]], ties: str, rounded: bool
 ) -> None:
     """All 5,000 test rows, also with scores so coarse that most of them tie with an edge."""
     (fit_scores, fit_labels), (scores, labels) = credit["calibration"], credit["test"]
     if rounded:
         fit_scores, scores = fit_scores.round(2), scores.round(2)
     calibration = strategies.CalibrationData(fit_scores.tolist(), fit_labels.tolist())
-    model = check_all_agree(score_csv, tmp_path, calibration, scores.tolist(), n_bins=10, scheme="umd", ties=ties, seed=0)
+    model = check_all_agree(programs, tmp_path, calibration, scores.tolist(), n_bins=10, scheme="umd", ties=ties, seed=0)
     assert (model.randomised_mass > 0.2) == (rounded and ties == "random")
 
     # And the promise is kept on the test part, within what 5,000 rows can tell: six standard deviations beside epsilon.
@@ -166,7 +165,7 @@ def test_credit_defaults(
 
 
 def test_credit_defaults_by_the_command_line(
-    score_csv: Path, tmp_path: Path, credit: dict[str, tuple[np.ndarray, np.ndarray]]
+    programs: list[Path], tmp_path: Path, credit: dict[str, tuple[np.ndarray, np.ndarray]]
 ) -> None:
     """`fastbin fit`, `predict` and `inspect` on the files, and C on the model that the command line wrote."""
     (fit_scores, fit_labels), (scores, _) = credit["calibration"], credit["test"]
@@ -189,7 +188,8 @@ def test_credit_defaults_by_the_command_line(
     python = fb.UniformMassBinning(n_bins=10).fit(fit_scores, fit_labels).model_
     assert fb.load(model).values.tolist() == python.values.tolist()
     expected = python.predict(scores, seed=SEED).tolist()
-    assert_same_bits(score_in_c(score_csv, Path(model), tmp_path / "new.csv", SEED), expected)
+    for program in programs:
+        assert_same_bits(score_in_c(program, Path(model), tmp_path / "new.csv", SEED), expected)
     heading, *lines = Path(out).read_text().splitlines()
     place = next(place for place, name in enumerate(heading.replace('"', "").split(",")) if name not in ("id", "p", "note"))
     assert_same_bits([float(line.split(",")[place]) for line in lines], expected)
