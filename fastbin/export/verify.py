@@ -492,8 +492,8 @@ def hard_rows(model: BinnedModel | ModelSet) -> RowsToScore:
     and those next to it, at zeros, subnormals, infinities and NaN, beyond the range, and in cells that a set does not know."""
     if not model.is_set:
         return _hard_rows_of(model, model.needs_key, MOST_SPREAD)
-    n_spread = MOST_SPREAD // model.n_models
-    of_models = [_hard_rows_of(each, needs_keys(model), n_spread) for _, each in model.numbered]
+    n_spread, needs_key = MOST_SPREAD // model.n_models, needs_keys(model)
+    of_models = [_hard_rows_of(each, needs_key, n_spread) for _, each in model.numbered]
     key_of_model = dict(zip(numbers_of(model, model.cells), model.cells, strict=True))  # none for a pool of unknown cells alone
     parts = [of_models[number].within(key) for number, key in key_of_model.items()]
     few = of_models[-1].take(slice(0, 40))
