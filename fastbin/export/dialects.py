@@ -11,15 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fastbin._base.array_types import Array
+from fastbin._base.cells import MOST_BYTES
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.form import GREATEST
 
 # The parts of the name of a table, which stands in statements as it is; a project of BigQuery may have dashes.
 PART = "[A-Za-z_][A-Za-z0-9_]*"
 PART_WITH_DASH = "[A-Za-z_][A-Za-z0-9_-]*"
-
-# What an index of InnoDB takes, 3,072, less two numbers.
-MOST_BYTES_OF_MYSQL = 3000
 
 # A power of two that all engines hold as an integer of 64 bits.
 SHIFT = 62
@@ -89,11 +87,7 @@ def bigquery_bytes(text: str) -> str:
 
 def mysql_text(text: str) -> str:
     """Bytes in hexadecimal unless all are letters and digits, as settings say what a backslash means, and in which encoding."""
-    encoded = text.encode()
-    if len(encoded) > MOST_BYTES_OF_MYSQL:
-        problem = f"has the cell {text[:40]!r}... of {len(encoded)} bytes, and an index of MySQL holds {MOST_BYTES_OF_MYSQL}"
-        raise InputError(problem, "give this cell a shorter key", argument="models")
-    return f"'{text}'" if re.fullmatch("[A-Za-z0-9]*", text) else f"x'{encoded.hex()}'"
+    return f"'{text}'" if re.fullmatch("[A-Za-z0-9]*", text) else f"x'{text.encode().hex()}'"
 
 
 def clickhouse_text(text: str) -> str:
@@ -171,7 +165,7 @@ _ALL = (
     # Texts are compared as bytes of UTF-8, whatever the encodings of columns and of the connection. To trim takes off one text
     # there and no set of characters; digits in pairs, as bytes and back, are the same text.
     Dialect(
-        "mysql", scientific, mysql_text, "DOUBLE", string=f"VARBINARY({MOST_BYTES_OF_MYSQL})",
+        "mysql", scientific, mysql_text, "DOUBLE", string=f"VARBINARY({MOST_BYTES})",
         bytewise="CAST(CONVERT({} USING utf8mb4) AS BINARY)", as_text="CAST({} AS CHAR CHARACTER SET utf8mb4)",
         key_form="length({0}) = {3} AND lower(hex(unhex({0}))) = {0}", lookup="seek",
     ),

@@ -246,7 +246,7 @@ def sql_set(
     Raises
     ------
     InputError, InputTypeError
-        As `sql`; a single model; a cell with a NUL in PostgreSQL, whose texts hold none, or of more than 3,000 bytes in MySQL.
+        As `sql`; a single model; a cell with a NUL in PostgreSQL, whose texts hold none.
 
     See Also
     --------

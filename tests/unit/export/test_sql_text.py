@@ -89,15 +89,6 @@ def test_texts_are_read_back(text: str) -> None:
     assert read_mysql(mysql_text(text)) == text
 
 
-def test_cells_of_mysql_fit_into_its_index() -> None:
-    def made(key: str) -> object:
-        return fb.export.sql_set(fb.ModelSet({key: model_of("10 bins")}), cell="cell", dialect="mysql")
-
-    made("é" * 1500)
-    with pytest.raises(fb.InputError, match=r"models has the cell 'é.*' of 3001 bytes, .* holds 3000; give this cell"):
-        made("é" * 1500 + "a")
-
-
 @pytest.mark.parametrize("dialect", NOT_RUN)
 def test_sets_in_their_types(dialect: str) -> None:
     models = mixed_set(AWKWARD, keyed=True, unknown="pool")
