@@ -363,7 +363,7 @@ class BinnedModel(Saved, NativeModel, Parts):
 
         Parameters
         ----------
-        scores, keys, seed
+        scores, tie_keys, seed
             As in `predict`.
         alpha : float, from 1e-100 to 1/2
             In every bin, the label of a new sample is outside its set with probability at most alpha.

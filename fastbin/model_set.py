@@ -49,7 +49,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
     Attributes
     ----------
-    keys : tuple of int or str
+    cells : tuple of int or str
         All keys, ascending, those of the pool included.
     pooled_cells : tuple of int or str
     models : dict
@@ -278,7 +278,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         scores : array-like of shape (n,)
         cells : array-like of shape (n,)
             The key of each row; see `find`.
-        keys, seed, out, nan
+        tie_keys, seed, out, nan
             As for `BinnedModel.predict`; `tie_keys` are tie keys.
 
         Returns

@@ -205,7 +205,7 @@ class Calibrator(Estimator[BinnedModel]):
         sample_weight : array-like of shape (n,), optional
             Integers are frequencies: the same as repeating the row. Floats are importance weights: boundaries ignore them,
             values are weighted means, and only bounds made for weights apply.
-        keys : array-like of shape (n,), optional
+        tie_keys : array-like of shape (n,), optional
             Keys to order equal scores by, in place of the model's own: unsigned integers or floats in [0, 1), different within
             a score, independent of the labels.
         n_threads : int

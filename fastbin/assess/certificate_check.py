@@ -88,7 +88,7 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
         Frequencies. Importance weights are refused: the test is binomial.
     positive : optional
         The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
-    keys, seed
+    tie_keys, seed
         For scores that tie with an edge, as in `BinnedModel.assign`.
 
     Returns

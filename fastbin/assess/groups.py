@@ -415,7 +415,7 @@ def audit_groups(
         The chance of any wrong "contradicted", and of any interval that misses, from 1e-100 to 1/2.
     {sample_weight}
     {positive}
-    keys, seed
+    tie_keys, seed
         For scores that tie with an edge, as in `BinnedModel.assign`.
 
     Returns

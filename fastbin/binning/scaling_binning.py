@@ -149,7 +149,7 @@ class ScalingBinning(Binning):
         sample_weight : array-like of shape (n,), optional
             Integers are frequencies: the same as repeating the row. Floats are importance weights: boundaries ignore them,
             values are weighted means of scaled scores, and only bounds made for weights apply.
-        {keys}
+        {tie_keys}
         n_threads : int
             "double-dipped" alone: Python threads that look for the boundaries. Does not change the model.
         {positive}

@@ -147,7 +147,7 @@ class UniformMassBinning(CountedBinning):
         {scores}
         {labels}
         {sample_weight}
-        {keys}
+        {tie_keys}
         {n_threads}
         {positive}
 

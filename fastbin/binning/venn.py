@@ -91,7 +91,7 @@ def predict_venn(
     ----------
     model : BinnedModel or fitted calibrator
         See `venn_pairs`, which gives the pairs, their validity, and the errors.
-    scores, keys, seed, nan
+    scores, tie_keys, seed, nan
         As in `BinnedModel.predict`.
 
     Returns

@@ -39,7 +39,7 @@ def assess(
         As for `fastbin.engines.count`.
     model : BinnedModel, fitted calibrator or ModelSet
         A step model, or a set of them.
-    score, label, weight, cell, key : str
+    score, label, weight, cell, tie_key : str
         The columns, as for `fastbin.engines.count`. Rows with a missing score, or one outside the model's range, are left out
         and counted.
     alpha : float

@@ -108,7 +108,7 @@ def count(
         arguments that returns a table.
     model : BinnedModel, fitted calibrator or ModelSet
         A step model, or a set of them; of two resolutions its evidence bins are counted in.
-    score, label, weight, cell, key : str
+    score, label, weight, cell, tie_key : str
         The columns: scores; labels, if they are to be counted; integers that say how often a row stands; of a set, the cells;
         of a model that splits ties by key, the keys, as in `fastbin.engines.predict`.
     by : str, optional

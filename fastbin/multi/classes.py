@@ -239,7 +239,7 @@ class TopLabelBinning(ClassBinning):
         Parameters
         ----------
         P : array-like of shape (n, k)
-        keys, seed
+        tie_keys, seed
             As for `BinnedModel.predict`.
 
         Returns
@@ -365,7 +365,7 @@ class ClassWiseBinning(ClassBinning):
         Parameters
         ----------
         P : array-like of shape (n, k)
-        keys, seed
+        tie_keys, seed
             As for `BinnedModel.predict`; a row has one key for all classes.
 
         Returns

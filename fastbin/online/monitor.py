@@ -196,7 +196,7 @@ class CalibrationMonitor(State):
 
     Assumes that outcomes are independent given their bins and that which of them arrive does not depend on the outcome itself
     given the bin; late outcomes are fine. Scores that equal an edge which splits ties need the keys that they were served with:
-    pass `keys`; without, outcome i gets the key of (seed, i).
+    pass `tie_keys`; without, outcome i gets the key of (seed, i).
 
     A state that was read from bytes goes on with one model by itself. That of a set holds a digest of the set and not the set:
     give it to `attach` first. In sets for predicted classes the cell is the predicted class and the outcome whether it was
@@ -303,7 +303,7 @@ class CalibrationMonitor(State):
         cells : array-like of shape (n,), optional
             Of a set, and of a set alone: the key of each row. Keys that the set does not know are refused, also where it scores
             them by its pool: nothing is promised about them.
-        keys, seed, positive : optional
+        tie_keys, seed, positive : optional
             As in `StreamingBinning.update`.
 
         Returns

@@ -442,7 +442,7 @@ def assess_model(
     n_bins : int, optional
         Into how many bins of equal mass the calibrated probabilities are divided where they are not few values with many
         samples; 15 by default. All predictors are compared in the same bins.
-    keys, seed
+    tie_keys, seed
         For scores that tie with an edge, as in `BinnedModel.predict`.
 
     Returns

@@ -243,7 +243,7 @@ def rate_by_likelihood(
     n_bootstrap : int
         Resamples of the interval, at least 1. Target scores and source samples are both drawn anew (source samples of a
         weighted model, or of one without a tally, are kept).
-    keys, seed
+    tie_keys, seed
         Tie keys as in `BinnedModel.predict`; the seed also draws the resamples. ``None`` draws one afresh.
 
     Returns
@@ -337,7 +337,7 @@ def rate_by_confusion(
     threshold : float in (0, 1), optional
         By default the source rate, which separates some bins from others however rare label 1 is; 0.5 is the most likely class.
     **options
-        `counts`, `source_rate`, `alpha`, `n_bootstrap`, `keys` and `seed` of `rate_by_likelihood`.
+        `counts`, `source_rate`, `alpha`, `n_bootstrap`, `tie_keys` and `seed` of `rate_by_likelihood`.
 
     Returns
     -------
