@@ -11,6 +11,7 @@ import inspect
 import pkgutil
 import pydoc
 import re
+import shutil
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -289,8 +290,10 @@ def test_examples_of_compiled_code_are_found() -> None:
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
 def test_examples_in_prose_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fenced Python of a document is one session, from top to bottom."""
+    """The fenced Python of a document is one session, from top to bottom, beside the data that it links to."""
     monkeypatch.chdir(tmp_path)
+    if "(../tests/data/credit.csv.gz)" in path.read_text(encoding="utf8"):
+        shutil.copy(ROOT / "tests" / "data" / "credit.csv.gz", tmp_path)
     blocks = re.findall(r"^```(?:python|pycon)\n(.*?)^```", path.read_text(encoding="utf8"), re.MULTILINE | re.DOTALL)
     session = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, path.name, str(path), 0)
     assert session.examples or not blocks, f"{path.name} has Python without prompts, which nobody runs"

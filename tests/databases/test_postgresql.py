@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from docs.shell import run
 from exported import MODELS, model_of
 from exported_curves import CURVES, LINES, curve_model_of
 from sql_engines import (
@@ -26,6 +29,7 @@ from sql_engines import (
 )
 
 import fastbin as fb
+from oracle import REPOSITORY
 
 PROGRAMS = find_postgresql()
 pytestmark = [
@@ -65,6 +69,23 @@ def test_curves(engine: PostgreSQL, name: str) -> None:
 def test_columns_of_floats_and_integers(engine: PostgreSQL, style: Any) -> None:
     model = model_of("100 bins")
     check_columns_of_floats_and_integers(engine, model, fb.export.sql(model, dialect="postgresql", style=style))
+
+
+def test_the_view_of_the_page(engine: PostgreSQL, tmp_path: Path) -> None:
+    """docs/deploy.md, twice, as it replaces the view."""
+    page = (REPOSITORY / "docs" / "deploy.md").read_text(encoding="utf8").partition("## A view in PostgreSQL")[2]
+    (lines,) = re.findall(r"^```sh\n(.*?)^```", page.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
+    *made, asked = lines.splitlines()
+    assert asked == "psql -v ON_ERROR_STOP=1 -f view.sql"
+    scores = np.linspace(0.0, 1.0, 1001)
+    engine.load({"i": np.arange(1001), "p": scores})
+    for name in ("100 bins", "10 bins"):
+        model = model_of(name)
+        model.save(tmp_path / "credit.fbm")
+        run("\n".join(made), tmp_path)
+        engine.ask((tmp_path / "view.sql").read_text())
+        assert engine.column("SELECT * FROM calibrated", "probability") == model.predict(scores).tolist()
+    engine.ask("DROP VIEW calibrated;")
 
 
 def test_decimals_are_cast(engine: PostgreSQL) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from fastbin.engines.group_by import FitColumns, GroupBySource
 from fastbin.tables.frames import Names
 from fastbin.tables.sql import SparkTable
 from hard_sets import CALIBRATORS, NAMES, hard_set, local_model
+from oracle import REPOSITORY
 from spark_sessions import Meter, needs_spark, session
 
 pytestmark = needs_spark
@@ -62,6 +64,25 @@ def test_so_it_has_where_plans_have_to_be_refined(table: Any, name: str, calibra
     source = GroupBySource(SmallFrame(table(name)), FitColumns.of(SmallFrame(table(name)), Names("p", "y", "w"), score_range))
     model = CALIBRATORS[calibrator](score_range)._fit_source(source).model_
     assert model.to_bytes() == local_model(calibrator, name, weighted=True).to_bytes()
+
+
+def test_the_page_on_warehouses(spark: Any) -> None:
+    """docs/warehouse.md, "The same in Spark": the model of the rows in memory, its values, and its counts."""
+    page = (REPOSITORY / "docs" / "warehouse.md").read_text(encoding="utf8")
+    (recipe,) = re.findall(r"^```py\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    rng = np.random.default_rng(0)
+    scores, month = rng.random(20_000), np.arange(20_000) % 3
+    repaid = rng.random(20_000) < 0.3 + 0.5 * scores
+    rows = spark.createDataFrame(pa.table({"score": scores, "repaid": repaid, "month": month}))
+    rows.createOrReplaceTempView("applications")
+    session = {"spark": spark, "fb": fb}
+    exec(recipe, session)
+    model = fb.UniformMassBinning(n_bins=10).fit(scores, repaid).model_
+    assert session["model"] == model
+    assert session["counts"].groups[1].counts.tolist() == np.bincount(model.assign(scores[month == 1]), minlength=10).tolist()
+    served = spark.table("calibrated").select("score", "probability").toArrow().to_pydict()
+    assert served["probability"] == model.predict(served["score"]).tolist()
+    spark.sql("DROP TABLE calibrated")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,31 @@
+"""A service in FastAPI. Its model is exchanged while requests run: put a new file in the place of the old one.
+
+FASTBIN_MODEL=credit.fbm uvicorn --app-dir examples service:app
+"""
+
+import os
+
+from fastapi import FastAPI, HTTPException
+
+import fastbin as fb
+
+PATH = os.environ.get("FASTBIN_MODEL", "credit.fbm")
+app = FastAPI()
+loaded = (None, None)  # a file and its model, exchanged by one assignment: a request sees both of one file
+
+
+def current_model():
+    global loaded
+    status = os.stat(PATH)
+    file = (status.st_ino, status.st_mtime_ns)
+    if loaded[0] != file:
+        loaded = (file, fb.load(PATH))
+    return loaded[1]
+
+
+@app.get("/probability")
+async def probability(score: float):
+    try:
+        return {"probability": current_model().predict_one(score)}
+    except fb.InputError as error:  # NaN, or out of range
+        raise HTTPException(422, str(error)) from None
