@@ -12,7 +12,9 @@ tests/docs/test_remade.py compares the versions.
 from __future__ import annotations
 
 import argparse
+import doctest
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,7 +38,7 @@ SCRIPTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cifar10_top_label": ((), ()),
 }
 NEEDS_DATA = "cifar10_top_label"
-OTHERS = ("first", "online", "report")
+OTHERS = ("first", "continuous", "online", "report")
 SOFTWARE = f"fastbin {fb.__version__}"
 
 
@@ -68,6 +70,16 @@ def draw_first() -> None:
     axes[1].text(0.03, 0.88, f"certificate: within {epsilon:.3f} in each\nbin at once, with probability 90 %", fontsize=8)
     figure.savefig(DOCS / "before-after.png", dpi=150, metadata={"Software": SOFTWARE})
     plt.close(figure)
+
+
+def draw_continuous(folder: Path) -> None:
+    """docs/continuous.png, by the session of its page."""
+    page = (DOCS / "certificates.md").read_text(encoding="utf8")
+    blocks = re.findall(r"^```pycon\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    session = doctest.DocTestParser().get_examples("\n".join(blocks))
+    script = "".join(example.source for example in session)
+    subprocess.run([sys.executable, "-c", script], cwd=folder, check=True)
+    shutil.copy(folder / "continuous.png", DOCS)
 
 
 def draw_online() -> None:
@@ -143,6 +155,8 @@ def main() -> None:
                 run_script(name, asked, figures, Path(folder))
             elif name == "first":
                 draw_first()
+            elif name == "continuous":
+                draw_continuous(Path(folder))
             elif name == "online":
                 draw_online()
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import inspect
 import os
@@ -9,6 +10,7 @@ import re
 import types
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import fastbin as fb
 
@@ -117,6 +119,7 @@ PAGES = {
     "bench/README.md": "about/measuring.md",
     "bench/calarena/README.md": "about/arena.md",
 }
+DOWNLOADS = [ROOT / "tests/data/credit.csv.gz", ROOT / "examples/service.py", ROOT / "examples/credit.py"]
 LINK = re.compile(r"(!?)\[([^\]\[]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -128,7 +131,7 @@ def within_site(text: str, folder: Path, page: Path) -> str:
         if re.match(r"[a-z]+:", target):
             return match[0]
         path = (folder / target).resolve()
-        if mark or (HERE in path.parents and "about" not in path.parts):
+        if mark or path in DOWNLOADS or (HERE in path.parents and "about" not in path.parts):
             return f"{mark}[{words}]({os.path.relpath(path, page.parent)}{anchor})"
         inside = PAGES.get(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else None
         return words if inside is None else f"[{words}]({os.path.relpath(HERE / inside, page.parent)}{anchor})"
@@ -171,9 +174,36 @@ def escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
         lines[at] = "``".join(parts)
 
 
+def check_links(app: Any, exception: Exception | None) -> None:
+    """Every link and anchor of the pages leads to a file and a place that were built, and every public name has its page."""
+    if exception is not None or app.builder.format != "html":
+        return
+    from sphinx.errors import SphinxError
+
+    out = Path(app.outdir)
+    files = (path for path in out.rglob("*.html") if "_static" not in path.parts)  # there the theme keeps templates
+    pages = {path: path.read_text(encoding="utf8") for path in files}
+    places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in pages.items()}
+    faults = []
+    for path, text in pages.items():
+        for link in sorted({html.unescape(link) for link in re.findall(r'\b(?:href|src)="([^"]*)"', text)}):
+            address, _, anchor = link.partition("#")
+            if re.match(r"[a-z]+:|//", link):
+                continue
+            target = (path.parent / unquote(address.partition("?")[0])).resolve() if address else path
+            if not target.exists() or (anchor and unquote(anchor) not in places.get(target, ())):
+                faults.append(f"{path.relative_to(out)}: {link}")
+    for module in sorted({module for modules in TASKS.values() for module in modules}):
+        pages_of = {name: out / "reference" / f"{name}.html" for name in public_names(module)}
+        faults += [f"{name} has no page" for name, page in pages_of.items() if name not in places.get(page, ())]
+    if faults:
+        raise SphinxError("links that lead nowhere:\n" + "\n".join(faults))
+
+
 def setup(app: Any) -> None:
     write_reference()
     write_pages()
     app.connect("source-read", keep_inside)
     app.connect("autodoc-process-docstring", escape)
     app.connect("missing-reference", as_code)
+    app.connect("build-finished", check_links)

@@ -34,6 +34,7 @@ def test_there_are_pictures_and_results() -> None:
         pytest.skip("docs/ is not part of this distribution")
     assert {path.name for path in PICTURES} == {
         "before-after.png",
+        "continuous.png",
         "gr21_figure3.png",
         "online-delay.svg",
         "report.png",
