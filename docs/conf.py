@@ -76,7 +76,7 @@ def summary_of(value: Any) -> str:
 
 
 def page_of(dotted: str) -> str:
-    value, name = value_of(dotted), dotted.rpartition(".")[2]
+    value, name = value_of(dotted), dotted.removeprefix("fastbin.")
     lines = [name, "=" * len(name), ""]
     if isinstance(value, type):
         lines += [
@@ -150,7 +150,7 @@ def write_pages() -> None:
 def keep_inside(app: Any, name: str, source: list[str]) -> None:
     if not name.startswith(("about/", "reference/")):
         page = HERE / f"{name}.md"
-        source[0] = within_site(source[0], page.parent, page)
+        source[0] = within_site(source[0], page.parent, page).replace("\n\n```\n", "\n```\n")  # the end of a doctest
 
 
 def write(path: Path, text: str) -> Path:

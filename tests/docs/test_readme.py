@@ -72,6 +72,36 @@ def test_the_first_screen_is_in_order() -> None:
     assert places == sorted(places)
 
 
+def test_every_file_tells_the_same_version() -> None:
+    """The changelog's newest head, and how to cite this."""
+    (newest, *_) = re.findall(r"^## (\S+) \(", (ROOT / "CHANGELOG.md").read_text(encoding="utf8"), re.MULTILINE)
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf8"), re.MULTILINE)
+    assert cited is not None
+    assert newest == cited[1] == fb.__version__
+
+
+def test_the_figures_of_its_prose() -> None:
+    """The sizes of promises, of the samples of the README and of others."""
+    prose = " ".join(README.split())
+    rng = np.random.default_rng(0)
+    scores = rng.random(10_000)
+    cal = fb.UniformMassBinning().fit(scores, rng.random(10_000) < 0.2 + 0.5 * scores)
+    tight, hull = (cal.certificate(alpha=0.1, bound=bound).epsilon for bound in ("a-priori", "hull"))
+    assert f"about every value, {tight:.3f} here, known before a label is seen (`fb.epsilon`)" in prose
+    assert fb.epsilon(10_000, n_bins=10, alpha=0.1) == tight
+    assert "is about a hundredth larger" in prose
+    assert 0.005 < hull / cal.certificate(alpha=0.1).epsilon - 1 < 0.02
+    told = [fb.epsilon(n, n_bins=10, alpha=0.1) for n in (1_000, 10_000)]
+    assert "1,000 in 10 bins promise {:.2f}, 10,000 promise {:.2f}".format(*told) in prose
+
+
+def test_the_pythons_are_those_that_are_declared() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf8")
+    declared = re.findall(r"Python :: (3\.\d+)", project)
+    assert f"fastbin needs Python {declared[0]} to {declared[-1]}" in README
+    assert f'requires-python = ">={declared[0]}"' in project
+
+
 def test_losses_are_those_of_the_arena() -> None:
     """Each row of the README's table of quality, rounded, in the saved tables of bench/calarena."""
     saved = (ROOT / "bench" / "calarena" / "results" / "table.txt").read_text(encoding="utf8")
