@@ -56,7 +56,7 @@ def test_the_configuration_of_the_server_is_that_of_the_graph() -> None:
     page = (REPOSITORY / "docs" / "batching.md").read_text(encoding="utf8")
     configuration = page.partition("```\nname: ")[2].partition("```")[0]
     told = re.findall(r'\{ name: "(\w+)", data_type: TYPE_FP64, dims: \[1\]', configuration)
-    graph = fb.export.onnx(model_of(0), outputs=("value", "lower", "upper"), alpha=0.1, column=True).graph
+    graph = fb.export.onnx(model_of(0), outputs=("value", "lower", "upper"), alpha=0.1, shape=("n", 1)).graph
     tensors = [*graph.input, *graph.output]
     assert told == [tensor.name for tensor in tensors]
     for tensor in tensors:
