@@ -63,7 +63,9 @@ def choose_target(target: str | None, path: str) -> str:
 @options.model
 @options.option(f"--to target {'|'.join([*TARGETS, MODEL_FILE])}", "What to write. Default: by the suffix of -o FILE.")
 @options.option("-o --output FILE", "Where to write it; - prints it.", default="-")
-@options.option(f"--dialect {'|'.join(DIALECTS)}", f"For SQL: the engine. Default: {DEFAULT_DIALECT}.")
+@options.option(
+    "--dialect NAME", f"For SQL: the engine: {', '.join(DIALECTS)}. Default: {DEFAULT_DIALECT}.", click.Choice(DIALECTS)
+)
 @options.option("--score EXPRESSION", "For SQL: the score, most often the name of a column. Default: p.")
 @options.option(
     "--tie-key EXPRESSION",

@@ -46,7 +46,7 @@ DIFFERS, NOT_RUN = 1, 4
 @options.option("--cell COLUMN", "For a set of models: the column of the keys of cells, which SQL calls so too.")
 @options.keys
 @options.option("--seed N", "Without --tie-key, ties are broken by row number and this seed.", options.SEED)
-@options.option(f"--dialect {'|'.join(DIALECTS)}", "For SQL: the engine it is for. Default: what FILE says.")
+@options.option("--dialect NAME", "For SQL: the engine it is for. Default: what FILE says.", click.Choice(DIALECTS))
 @options.option(f"--outputs {'|'.join(OUTPUTS)}", "For SQL: what it gives. Default: what FILE says, or value.")
 @options.option("--source NAME", "For SQL that makes tables: how it calls the table of scores. Default: scores.")
 @options.option("--alpha A", "With intervals: their alpha. Default: what FILE says.")

@@ -105,7 +105,7 @@ def test_one_key() -> None:
 
 def test_order_is_that_of_bytes() -> None:
     texts = ["ﬀ", "\U00010000", "z", "é", "Z", "a\0", "a"]
-    assert in_order(texts, "keys") == sorted(texts, key=str.encode)
-    assert in_order([3, -1, 2**63 - 1], "keys") == [-1, 3, 2**63 - 1]
-    refuses("InputError keys", in_order, ["a", "b", "a"], "keys")
-    refuses("InputError keys[1]", in_order, ["a", 1], "keys")
+    assert in_order(texts, "cells") == sorted(texts, key=str.encode)
+    assert in_order([3, -1, 2**63 - 1], "cells") == [-1, 3, 2**63 - 1]
+    refuses("InputError cells", in_order, ["a", "b", "a"], "cells")
+    refuses("InputError cells[1]", in_order, ["a", 1], "cells")
