@@ -207,6 +207,7 @@ typedef enum fastbin_scheme {
   FASTBIN_SCHEME_EXPLICIT = 11,      /* edges given by the user before seeing the data */
   FASTBIN_SCHEME_SCALING_BINNING = 20,
   FASTBIN_SCHEME_CERTIFIED = 21,     /* evidence bins of uniform mass, finer values inside them */
+  FASTBIN_SCHEME_CERTIFIED_FINE = 22,  /* the same with a step around every score of the fit */
   FASTBIN_SCHEME_ISOTONIC = 30,
   FASTBIN_SCHEME_PLATT = 40,
   FASTBIN_SCHEME_TEMPERATURE = 41,
@@ -327,7 +328,7 @@ typedef struct fastbin_model_spec {
   const int64_t *tie_counts;  /* WHOLE, and there only: r, f and y of each bin, 3 n_bins in all. That the edge lies where it lies
                                  says that r samples of its score at least are in the bin; f is the label sum of r of these,
                                  drawn at random, and y the label of one of the r (FORMAT.md, "Drawn labels"). Where no rank
-                                 placed the edge, all three are 0. For the schemes UMD and CERTIFIED, a bin with r > 0 and
+                                 placed the edge, all three are 0. For UMD and both CERTIFIED schemes a bin with r > 0 and
                                  without weights holds counts + 1 samples, with the label sum label_sums + y; otherwise counts
                                  and label_sums are its totals, and the r samples are among them. n_tied is positive, and
                                  every edge has the key ABOVE or BELOW */

@@ -18,6 +18,7 @@ static int is_scheme(int32_t scheme) {
     case FASTBIN_SCHEME_EXPLICIT:
     case FASTBIN_SCHEME_SCALING_BINNING:
     case FASTBIN_SCHEME_CERTIFIED:
+    case FASTBIN_SCHEME_CERTIFIED_FINE:
     case FASTBIN_SCHEME_ISOTONIC:
     case FASTBIN_SCHEME_PLATT:
     case FASTBIN_SCHEME_TEMPERATURE:
@@ -110,7 +111,8 @@ static fastbin_status validate_tally(const fastbin_model_spec *spec) {
 
 /* Whole ties left a sample out of every bin whose edge a rank placed; the real weights of a fit are averaged without that. */
 static int leaves_samples_out(const fastbin_model_spec *spec) {
-  return (spec->scheme == FASTBIN_SCHEME_UMD || spec->scheme == FASTBIN_SCHEME_CERTIFIED) && !spec->weight_sums;
+  int is_certified = spec->scheme == FASTBIN_SCHEME_CERTIFIED || spec->scheme == FASTBIN_SCHEME_CERTIFIED_FINE;
+  return (spec->scheme == FASTBIN_SCHEME_UMD || is_certified) && !spec->weight_sums;
 }
 
 /* Whether r, f and y can be those of bin b, whose totals they come from. */

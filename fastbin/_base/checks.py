@@ -696,6 +696,11 @@ def check_score_range(score_range: Any) -> ScoreRange:
 MOST_SAMPLES = 2**53
 
 
+def are_probabilities(score_range: ScoreRange) -> bool:
+    """Whether all scores of a range are probabilities, which there is a map that leaves as they are."""
+    return score_range is not None and score_range[0] >= 0.0 and score_range[1] <= 1.0
+
+
 def check_total(frequencies: Array, name: str) -> None:
     """Refuse integers that add up to more than 2**53; none of them is negative. O(n)."""
     # Doubles add them exactly up to 2**53, and cannot wrap around; what they round to 2**53 may be more.

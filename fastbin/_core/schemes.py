@@ -33,6 +33,9 @@ SCHEMES = {
     "certified": Scheme(
         21, "evidence bins of uniform mass with finer values inside (certified)", ("whole",), True, continuable=True
     ),
+    "certified-fine": Scheme(
+        22, "evidence bins of uniform mass with a step around every score (certified-fine)", ("whole",), True, continuable=True
+    ),
     "isotonic": Scheme(30, "isotonic regression"),
     "platt": Scheme(40, "Platt scaling"),
     "temperature": Scheme(41, "temperature scaling"),
@@ -40,6 +43,9 @@ SCHEMES = {
     "quadratic": Scheme(43, "quadratic map of the logit"),
     "spline": Scheme(44, "natural spline of the logit"),
 }
+
+# Schemes of `CertifiedCalibration`: their certificate is about averages in bins. The second has a step around every score.
+CERTIFIED = ("certified", "certified-fine")
 
 # Words for the enumerators of fastbin.h; tests/test_header.py compares the two.
 SCHEME_WORDS = {scheme.code: word for word, scheme in SCHEMES.items()}

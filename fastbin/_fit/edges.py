@@ -17,7 +17,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
-from fastbin._base.checks import ScoreRange, check_labels, no_samples
+from fastbin._base.checks import ScoreRange, are_probabilities, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
-from fastbin._base.ranks import boundary_ranks, step_ranks
+from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, boundary_ranks, fine_ranks, step_ranks
 from fastbin._core.fit import bins_of_groups, cut_groups, group_fingerprint, group_keys, n_tied, rows_digest, split_keys
 from fastbin._fit.quantiles import Boundaries, groups_at, run_starts
-from fastbin._fit.rows import Rows, RowsSource
+from fastbin._fit.rows import Rows, RowsSource, limits_of
 from fastbin._fit.tally import (
     KEY_ABOVE,
     KEY_BELOW,
@@ -502,10 +502,14 @@ class FittedSteps(NamedTuple):
 
     bins: Fitted
     edges: Float64s
-    first_step: Int64s  # of each bin
-    scores: Float64s  # the score that stands for a step: its lower edge, and the least score of all for the lowest
+    scores: Float64s  # the score that stands for a step
     tally: Tally
     unlabelled: Int64s | None = None
+
+    @property
+    def first_step(self) -> Int64s:
+        """Of each bin."""
+        return np.append(0, np.searchsorted(self.edges, self.bins.partition.edges) + 1)
 
     def parts(self) -> dict[str, Array | None]:
         """The parts of a model that say its steps; nothing where each bin is one step."""
@@ -517,59 +521,121 @@ class FittedSteps(NamedTuple):
         }  # fmt: skip
 
 
-def cut_ranks(n: int, n_bins: int) -> Int64s:
+def cut_ranks(n: int, n_bins: int, *, fine: bool = False) -> Int64s:
     """The ranks that `fit_steps` asks for: those of all cuts, and 1, where the least score is."""
-    return np.unique(np.append(1, step_ranks(n, n_bins)))
+    return np.unique(np.append(1, (fine_ranks if fine else step_ranks)(n, n_bins)))
 
 
 def fit_steps(
     groups: Boundaries, n_bins: int, seed: int, score_range: ScoreRange,
-    weighted: Callable[[], Iterable[Rows] | None] = lambda: None,
+    weighted: Callable[[], Iterable[Rows] | None] = lambda: None, *, fine: bool = False, labelled: Float64s | None = None,
 ) -> FittedSteps:  # fmt: skip
-    """The bins and steps of the groups at `cut_ranks`; `weighted` is that of their source."""
-    n = groups.n_samples
-    is_cut = np.isin(groups.ranks, step_ranks(n, n_bins))
-    tied = n_tied(groups.score[is_cut], groups.equal[is_cut])
-    evidence = groups.take(np.searchsorted(groups.ranks, boundary_ranks(n, n_bins, "umd")))
-    bins = whole_bins(evidence, "umd", seed, score_range, weighted(), tied=tied)
+    """The bins and steps of the groups at `cut_ranks`; `weighted` is that of their source.
 
-    starts = run_starts(groups.score)
-    starts = starts[groups.below[starts] > 0]
-    edges = groups.score[starts]
-    partition = Partition(edges, None, score_range)
+    With `fine`, a step around every distinct score of the groups (of `labelled`, distinct and ascending, where other scores have
+    no label: then `groups` need not hold all scores, and the tally of the steps is left to the caller).
+    """
+    n = groups.n_samples
+    bins = _evidence_bins(groups, (fine_ranks if fine else step_ranks)(n, n_bins), n_bins, seed, score_range, weighted)
+    distinct = groups.take(run_starts(groups.score))
+    if fine:
+        edges, scores = fine_edges(distinct.score if labelled is None else labelled, bins.partition.edges, score_range)
+    else:
+        # The lower edge stands for a step, and the least score of all for the lowest.
+        edges = distinct.score[distinct.below > 0]
+        scores = np.append(distinct.score[0], edges)
     passing = weighted()
     if passing is None:
+        at = np.searchsorted(distinct.score, edges)
         samples, ones = (
-            np.diff(column[starts], prepend=0, append=total)
-            for column, total in ((groups.below, n), (groups.below_ones, groups.n_positive))
+            np.diff(np.append(column, total)[at], prepend=0, append=total)
+            for column, total in ((distinct.below, n), (distinct.below_ones, groups.n_positive))
         )
         tally = Tally(samples, ones)
     else:
+        partition = Partition(edges, None, score_range)
         tally = reduce(add, (tally_rows(partition, rows) for rows in passing))
-    first_step = np.append(0, np.searchsorted(edges, bins.partition.edges) + 1)
-    return FittedSteps(bins, edges, first_step, np.append(groups.score[0], edges), tally)
+    return FittedSteps(bins, edges, scores, tally)
 
 
-def fit_pooled_steps(groups: Boundaries, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange) -> FittedSteps:
-    """The same where `groups` are those of labelled and other scores together: tallies are those of the labelled rows."""
-    fitted = fit_steps(groups, n_bins, seed, score_range)
+def _evidence_bins(
+    groups: Boundaries, cuts: Int64s, n_bins: int, seed: int, score_range: ScoreRange,
+    weighted: Callable[[], Iterable[Rows] | None],
+) -> Fitted:  # fmt: skip
+    """The bins between the boundaries among these cuts: a tie at any cut makes all of them those of whole ties."""
+    is_cut = np.isin(groups.ranks, cuts)
+    tied = n_tied(groups.score[is_cut], groups.equal[is_cut])
+    evidence = groups.take(np.searchsorted(groups.ranks, boundary_ranks(groups.n_samples, n_bins, "umd")))
+    return whole_bins(evidence, "umd", seed, score_range, weighted(), tied=tied)
+
+
+@cache
+def _logit_places() -> Float64s:
+    """The places of fine steps for probabilities: their logits are -12, -11.875, ..., 12.
+
+    Below 1/2 rounded to six digits, above the mirror image, so that every mathematical library gives the same.
+    """
+    half = FINE_PLACES // 2
+    below = [float(f"{1.0 / (1.0 + math.exp(12.0 - 12.0 * k / half)):.6g}") for k in range(half)]
+    return np.array([*below, 0.5, *(1.0 - p for p in reversed(below))])
+
+
+def _places(scores: Float64s, score_range: ScoreRange) -> Float64s:
+    """Where fine steps begin, beside the middles between scores; other scores than probabilities are extended by half."""
+    if are_probabilities(score_range):
+        return _logit_places()
+    along = np.arange(FINE_PLACES) / (FINE_PLACES // 2) - 0.5
+    with np.errstate(over="ignore"):  # what is infinite begins no step
+        return np.asarray(scores[0] * (1.0 - along) + scores[-1] * along)
+
+
+def fine_edges(scores: Float64s, bin_edges: Float64s, score_range: ScoreRange) -> tuple[Float64s, Float64s]:
+    """The edges of fine steps around distinct ascending scores, and the score that stands for each step.
+
+    Edges are the middles between neighbouring scores, the places of `_places`, and the edges of the bins. A step that holds one
+    of the scores is represented by it, any other by its middle; the lowest by the double below its edge, the highest by its
+    edge, as nobody knows how far these go.
+    """
+    low, high = limits_of(score_range)
+    middles = 0.5 * scores[:-1] + 0.5 * scores[1:]
+    middles = np.where(middles > scores[:-1], middles, scores[1:])  # neighbouring doubles have none
+    edges = np.unique(np.concatenate([middles, _places(scores, score_range), bin_edges]) + 0.0)
+    edges = edges[(edges > low) & (edges <= high)]
+    standing = np.empty(len(edges) + 1)
+    if len(edges):
+        inner = 0.5 * edges[:-1] + 0.5 * edges[1:]
+        standing[1:-1] = np.where((inner > edges[:-1]) & (inner < edges[1:]), inner, edges[:-1])
+        standing[0], standing[-1] = np.nextafter(edges[0], -np.inf), edges[-1]
+    standing[np.searchsorted(edges, scores, side="right")] = scores
+    return edges, standing
+
+
+def fit_pooled_steps(
+    pooled: RowsSource, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange, *, fine: bool = False
+) -> FittedSteps:
+    """The same where `pooled` are labelled and other scores together: tallies are those of the labelled rows."""
+    groups = pooled.find(lambda n_samples: cut_ranks(n_samples, n_bins, fine=fine), MOST_STEPS)
+    scores, labels = labelled.checked()
+    distinct = np.unique(scores) if fine else None
+    fitted = fit_steps(groups, n_bins, seed, score_range, fine=fine, labelled=distinct)
     if fitted.bins.n_tied:
         raise InputError(
             f"unlabelled was given, and {fitted.bins.n_tied} scores at the cuts of bins and steps are shared by several "
             "samples; the promise with unlabelled scores is known for distinct scores alone: leave unlabelled out"
         )
-    tally = tally_rows(Partition(fitted.edges, None, score_range), labelled)
+    partition = Partition(fitted.edges, None, score_range)
+    tally = tally_rows(partition, labelled)
+    everyone = tally_rows(partition, pooled.in_memory) if fine else fitted.tally
     bin_edges = fitted.bins.partition.edges
     at_edges = tally_rows(fitted.bins.partition, labelled.take(np.isin(labelled.scores, bin_edges)))
     starts = fitted.first_step
     counts, label_sums = (np.add.reduceat(column, starts) for column in (tally.counts, tally.label_sums))
-    scores, labels = labelled.checked()
     if labelled.frequencies is not None:
         scores, labels = np.repeat(scores, labelled.frequencies), np.repeat(labels, labelled.frequencies)
     order = np.argsort(scores, kind="stable")
     at_bin_edges = groups_at(bin_edges, scores[order], labels[order])
     bins = fitted.bins._replace(tally=Tally(counts - at_edges.counts, label_sums - at_edges.label_sums), groups=at_bin_edges)
-    return fitted._replace(bins=bins, tally=tally, unlabelled=fitted.tally.counts - tally.counts)
+    return fitted._replace(bins=bins, tally=tally, unlabelled=everyone.counts - tally.counts)
 
 
 # ------------------------------------------------------------------ fingerprints

@@ -20,7 +20,7 @@ from fastbin._base.checks import (
 )
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
-from fastbin._base.ranks import MOST_STEPS
+from fastbin._base.ranks import MOST_STEPS, has_fine_steps
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
 from fastbin._fit.edges import (
     FittedSteps,
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 # With n_bins="auto": values do not need many bins, so the bins serve the certificate alone.
 FEW_SAMPLES, FEW_BINS, BINS = 1000, 5, 10
+# With recentre="auto": below, moving the map by the labels of single bins adds more noise than it takes away
+# (bench/calarena: .006 to .025 of the win rate).
+FEWEST_TO_RECENTRE = 2000
 
 
 @shared_docs(PARAMETERS)
@@ -112,7 +115,7 @@ class CertifiedCalibration(CountedBinning):
     n_bins: int | str = "auto"
     _: KW_ONLY
     values: str = "mixture"
-    recentre: str = "james-stein"
+    recentre: str = "auto"
     monotone: bool = True
     seed: int | None = 0
 
@@ -187,15 +190,17 @@ class _CheckedCertified(NamedTuple):
             remedy = f"a certified calibration has at most {MOST_STEPS} evidence bins"
             raise InputError(None, remedy, argument="n_bins", value=given.n_bins)
         check_choice(given.values, "values", VALUES)
-        check_choice(given.recentre, "recentre", RECENTRINGS)
+        check_choice(given.recentre, "recentre", ("auto", *RECENTRINGS))
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
         return cls(given, check_seed(given.seed), check_score_range(given.score_range))
 
     def steps_of(self, source: Source) -> tuple[FittedSteps, int]:
         """The bins and steps of all samples, and the number of bins before ties."""
-        groups = source.find(lambda n_samples: cut_ranks(n_samples, self._n_bins(n_samples)), MOST_STEPS)
-        n_bins = self._n_bins(groups.n_samples)
-        return fit_steps(groups, n_bins, self.seed, self.score_range, source.weighted), n_bins
+        groups = source.find(
+            lambda n_samples: cut_ranks(n_samples, self._n_bins(n_samples), fine=self.is_fine(n_samples)), MOST_STEPS
+        )
+        n_bins, fine = self._n_bins(groups.n_samples), self.is_fine(groups.n_samples)
+        return fit_steps(groups, n_bins, self.seed, self.score_range, source.weighted, fine=fine), n_bins
 
     def pooled_steps_of(self, rows: Rows, unlabelled: Any) -> tuple[FittedSteps, int]:
         """The same with scores that have no label."""
@@ -212,10 +217,12 @@ class _CheckedCertified(NamedTuple):
             np.concatenate([scores, np.asarray(more, np.float64)]), np.concatenate([labels, np.zeros(len(more), np.uint8)]),
             frequencies, rows.score_range,
         )  # fmt: skip
-        n_labelled = rows.n_samples()
-        groups = RowsSource(pooled).find(lambda n_samples: cut_ranks(n_samples, self._n_bins(n_labelled)), MOST_STEPS)
-        n_bins = self._n_bins(n_labelled)
-        return fit_pooled_steps(groups, rows, n_bins, self.seed, self.score_range), n_bins
+        n_bins, fine = self._n_bins(rows.n_samples()), self.is_fine(rows.n_samples())
+        return fit_pooled_steps(RowsSource(pooled), rows, n_bins, self.seed, self.score_range, fine=fine), n_bins
+
+    def is_fine(self, n_samples: int) -> bool:
+        """Whether every score of so many labelled samples gets a step of its own."""
+        return self.given.values not in BIN_MEANS and has_fine_steps(n_samples, self._n_bins(n_samples))
 
     def _n_bins(self, n_samples: int) -> int:
         if n_samples == 0:
@@ -227,21 +234,24 @@ class _CheckedCertified(NamedTuple):
 
     def model(self, fitted: FittedSteps, n_bins_asked: int, event: str) -> BinnedModel:
         """The model of these bins and steps."""
-        given, bins = self.given, fitted.bins
+        given, bins, n_samples = self.given, fitted.bins, int(fitted.tally.counts.sum())
         evidence, steps = bins.tally.parts(), fitted.tally.parts()
         require_weight(evidence)
         counts, ones = ("weight_sums", "weighted_label_sums") if "weight_sums" in evidence else ("counts", "label_sums")
+        recentre = given.recentre
+        if recentre == "auto":
+            recentre = "none" if n_samples < FEWEST_TO_RECENTRE else "james-stein"
         values = value_steps(
             fitted.scores, steps[counts], steps[ones], fitted.first_step, evidence[counts], evidence[ones],
-            int(fitted.tally.counts.sum()), values=given.values, recentre=given.recentre, monotone=given.monotone,
-            score_range=self.score_range,
+            n_samples, values=given.values, recentre=recentre, monotone=given.monotone, score_range=self.score_range,
         )  # fmt: skip
         parts = {**evidence, **bins.origin()}
         if given.values in BIN_MEANS:
             parts["values"] = values[fitted.first_step]  # one value a bin
         else:
             parts |= {"values": values, **fitted.parts()}
+        scheme = "certified-fine" if self.is_fine(n_samples) else "certified"
         return BinnedModel._of(
-            **parts, scheme="certified", n_bins_asked=n_bins_asked, seed=self.seed, out_of_range=given.out_of_range,
+            **parts, scheme=scheme, n_bins_asked=n_bins_asked, seed=self.seed, out_of_range=given.out_of_range,
             **given._texts(event, self.seed),
         )  # fmt: skip

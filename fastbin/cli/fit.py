@@ -36,7 +36,7 @@ ROWS_AS_ARRAYS = 2**22
 
 # What `fastbin.CertifiedCalibration` takes; named here, as its module imports NumPy and more.
 VALUES = ("mixture", "beta", "isotonic", "logistic", "spline", "quadratic", "mean", "jeffreys")
-RECENTRINGS = ("james-stein", "full", "none")
+RECENTRINGS = ("auto", "james-stein", "full", "none")
 
 METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHODS.items())
 
@@ -110,7 +110,7 @@ OF_SETS = {
 @options.option(f"--values {'|'.join(VALUES)}", "certified: the map behind the values (default: mixture).")
 @options.option(
     f"--recentre {'|'.join(RECENTRINGS)}",
-    "certified: how far the values of a bin are moved to its mean label (default: james-stein).",
+    "certified: how far the values of a bin are moved to its mean label (default: auto).",
 )
 @options.option(
     "--monotone/--no-monotone",

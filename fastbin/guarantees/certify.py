@@ -12,8 +12,8 @@ import numpy as np
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError
-from fastbin._base.ranks import step_ranks
-from fastbin._core.schemes import SCHEMES
+from fastbin._base.ranks import fine_ranks, step_ranks
+from fastbin._core.schemes import CERTIFIED, SCHEMES
 from fastbin.guarantees.certificate import (
     CERTIFICATE_BOUNDS,
     Certificate,
@@ -107,7 +107,7 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     bound, evidence = check_bound(bound, kind), as_evidence(evidence)
     if is_moved(evidence):
         return _certify_moved(evidence, alpha, kind, bound)
-    if evidence.scheme == "certified" or has_steps(evidence):
+    if evidence.scheme in CERTIFIED or has_steps(evidence):
         return certify_steps(evidence, alpha, kind, bound)
     interior = require_interior(evidence)
     covered = interior.is_covered
@@ -382,7 +382,7 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
     """The certificate of a model of two resolutions; see `fastbin.guarantees.certify`."""
     interior = require_interior(evidence)
     expected = ("data",) if kind == "ece" else ("clopper-pearson", "hull")
-    if evidence.scheme != "certified" or kind == "expected-ece" or bound not in expected:
+    if evidence.scheme not in CERTIFIED or kind == "expected-ece" or bound not in expected:
         raise GuaranteeError(
             f"kind={kind!r} with bound={bound!r} is about values that are the means of their bins, and those of this model "
             "were fitted by a map; take kind='conditional' or 'marginal' with bound='clopper-pearson' or 'hull', or kind='ece' "
@@ -435,6 +435,7 @@ class StepMasses:
     The ranks of all cuts are known from the numbers of samples and bins alone (`step_ranks`). A bin that begins
     at a boundary of rank kappa and ends before A samples have those with kappa < rank <= A for its own; among its T samples a
     rank k counts from its lowest one. With ties a cut moves to the first of its equal scores, and several may become one.
+    Fine steps begin between two samples of known ranks (`fine_ranks`), wherever: what lies below is between their shares.
     """
 
     def __init__(self, evidence: Any, ranks: Int64s | None = None, *, for_any_law: bool = False) -> None:
@@ -448,11 +449,14 @@ class StepMasses:
         self.values = np.asarray(evidence.values, np.float64)
         self.samples = np.add.reduceat(counts, self.first_step)
         self.tied = for_any_law or has_whole_ties(evidence)
+        fine = evidence.scheme == "certified-fine"
+        # Whether steps begin between cuts, or a cut may have moved down to the first of its equal scores.
+        self.apart = self.tied or fine
         edge = (np.arange(len(self.samples)) > 0).astype(np.int64)  # without ties the boundary sample alone
         self.sure = np.asarray(evidence.tie_counts, np.int64)[:, 0] if has_whole_ties(evidence) else edge
         below = np.cumsum(self.samples) - self.samples
         if ranks is None:
-            ranks = step_ranks(int(counts.sum()), int(evidence.n_bins_asked))
+            ranks = (fine_ranks if fine else step_ranks)(int(counts.sum()), int(evidence.n_bins_asked))
         first, end = np.searchsorted(ranks, below + self.sure, "right"), np.searchsorted(ranks, below + self.samples, "right")
         self.n_cuts = end - first
         self._ranks, self._first, self._end, self._below = ranks, first, end, below
@@ -460,23 +464,27 @@ class StepMasses:
 
     def average_ends(self, level: float) -> tuple[Float64s, Float64s]:
         """The least and the greatest E[v | bin] of each bin that the masses allow; they fail with probability `level` a bin."""
-        steps = np.arange(len(self.values))
-        bins = np.searchsorted(self.first_step, steps, "right") - 1
-        inner = np.flatnonzero(steps != self.first_step[bins])  # steps that begin inside their bin
+        inner, bins, low, high = self.shares_below(level)
         rises = self.values[inner] - self.values[inner - 1]
-        low, high = self._mass_below(self._step_starts[inner], bins[inner], level)
         least, most = np.minimum(rises * low, rises * high), np.maximum(rises * low, rises * high)
         n_bins = len(self.samples)
         last = self.values[np.append(self.first_step[1:], len(self.values)) - 1]
-        least, most = (np.bincount(bins[inner], weights=terms, minlength=n_bins) for terms in (least, most))
+        least, most = (np.bincount(bins, weights=terms, minlength=n_bins) for terms in (least, most))
         return np.clip(last - most, 0.0, 1.0), np.clip(last - least, 0.0, 1.0)
+
+    def shares_below(self, level: float) -> tuple[Int64s, Int64s, Float64s, Float64s]:
+        """The steps that begin inside their bin, their bins, and the two ends of the share of the bin below each."""
+        steps = np.arange(len(self.values))
+        bins = np.searchsorted(self.first_step, steps, "right") - 1
+        inner = np.flatnonzero(steps != self.first_step[bins])
+        return inner, bins[inner], *self._mass_below(self._step_starts[inner], bins[inner], level)
 
     def _mass_below(self, starts: Int64s, bins: Int64s, level: float) -> tuple[Float64s, Float64s]:
         """Two ends for P(score below the edge | bin) of some edges, below which `starts` samples of all lie."""
         samples, sure = self.samples[bins], self.sure[bins]
         after = np.searchsorted(self._ranks, starts, "right")  # the first cut among the samples at the edge or above it
-        # With ties, cuts at or above the edge say nothing about what is strictly below it; the one before does.
-        before = after - 1 if self.tied else after
+        # A cut that does not stand at the edge says nothing about what is strictly below it; the one before does.
+        before = after - 1 if self.apart else after
         known_high, known_low = after < self._end[bins], (before >= self._first[bins]) & (before < self._end[bins])
         last = max(0, len(self._ranks) - 1)
         high_rank, low_rank = (self._ranks[np.clip(cut, 0, last)] - self._below[bins] for cut in (after, before))
@@ -489,4 +497,6 @@ class StepMasses:
                 chosen = np.flatnonzero(at & known)
                 drawn = (rank - less)[chosen].astype(np.float64)
                 ends[chosen] = beta_quantile(drawn, samples[chosen] + 1.0 - rank[chosen], tail, upper=ends is high)
+        # The lowest bin ends at the least score, where ranks placed its edge: below it there is nothing of the bin.
+        high[(sure > 0) & (starts == self._below[bins])] = 0.0
         return low, high

@@ -10,10 +10,10 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Int64s
 from fastbin._base.errors import GuaranteeError, InputTypeError
-from fastbin._core.schemes import SCHEMES, ClassRates
+from fastbin._core.schemes import CERTIFIED, SCHEMES, ClassRates
 
 # With whole groups of equal scores at edges: what their tallies count is all samples but one at the edge of each bin.
-LEAVE_A_CUT_OUT = ("umd", "certified")
+LEAVE_A_CUT_OUT = ("umd", *CERTIFIED)
 
 
 class Evidence(Protocol):

@@ -13,6 +13,7 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import SMALLEST_ALPHA, check_alpha, check_choice, check_level, refuse_first
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._core.schemes import CERTIFIED
 from fastbin.guarantees.certificate import (
     CELLS,
     Certificate,
@@ -323,7 +324,7 @@ def _has_one_radius(covered: list[_Cell], kind: str, bound: str) -> bool:
         (kind, bound) == ("conditional", "a-priori")
         and len(covered) > 1
         and not any(
-            is_moved(cell.model) or has_whole_ties(cell.model) or has_steps(cell.model) or cell.model.scheme == "certified"
+            is_moved(cell.model) or has_whole_ties(cell.model) or has_steps(cell.model) or cell.model.scheme in CERTIFIED
             for cell in covered
         )
     )

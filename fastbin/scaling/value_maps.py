@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
-from fastbin._base.checks import ScoreRange
+from fastbin._base.checks import ScoreRange, are_probabilities
 from fastbin._base.errors import FastbinWarning
 from fastbin._core.kernels.isotonic import pool_weights
 from fastbin.scaling.likelihood import Ridge, logits
@@ -34,6 +34,8 @@ LEAST_SPACING, LEAST_LOGITS = 1e-3, 1e-6
 # The weights of beta, isotonic and spline; the logits that are mixed are those of probabilities at least this far from 0 and 1.
 MIXTURE_WEIGHTS = (1.0, 1.0, 2.0)
 LEAST_PROBABILITY = 1e-6
+# The identity beside them: it weighs as much as the map at so many rows, and less by what the map gains beyond this much.
+IDENTITY_ROWS, IDENTITY_FREE = 120.0, 8.0
 
 Fit = tuple[Float64s, Float64s]  # the parameters of a map, and the logits of the cells
 
@@ -46,14 +48,14 @@ class MapCells(NamedTuple):
     ones: Float64s  # (J,), of label 1
     positions: Float64s  # (J,): logits of the scores moved inside (0, 1), or standardised scores
     are_probabilities: bool
+    n: int  # rows
 
     @classmethod
     def of(cls, scores: Float64s, counts: Float64s, ones: Float64s, n: int, score_range: ScoreRange) -> MapCells:
         """The cells of `n` rows."""
-        if score_range is not None and score_range[0] >= 0.0 and score_range[1] <= 1.0:
-            half_step = 0.5 / (n + 1.0)
-            return cls(scores, counts, ones, logits(scores, half_step).values, True)
-        return cls(scores, counts, ones, _standardised(_scaled(scores, 0), counts), False)
+        if are_probabilities(score_range):
+            return cls(scores, counts, ones, logits(scores, 0.5 / (n + 1.0)).values, True, n)
+        return cls(scores, counts, ones, _standardised(_scaled(scores, 0), counts), False, n)
 
     @property
     def zeros(self) -> Float64s:
@@ -158,12 +160,27 @@ def isotonic(cells: MapCells) -> Float64s:
 
 
 def mixture(cells: MapCells) -> Float64s:
-    """The mean of beta, isotonic and spline in the logit."""
+    """The mean of beta, isotonic and spline in the logit, and of the identity where scores are probabilities."""
     bound = math.log(1.0 - LEAST_PROBABILITY) - math.log(LEAST_PROBABILITY)
     mixed = np.zeros_like(cells.positions)
     for member, weight in zip((MAPS["beta"], isotonic, MAPS["spline"]), MIXTURE_WEIGHTS, strict=True):
         mixed += weight / sum(MIXTURE_WEIGHTS) * np.clip(member(cells), -bound, bound)
-    return mixed
+    return _towards_identity(mixed, cells) if cells.are_probabilities else mixed
+
+
+def _towards_identity(mixed: Float64s, cells: MapCells) -> Float64s:
+    """The logits of a map, mixed with those of the scores, as far as the rows do not contradict these.
+
+    The weight of the identity is n0 / (n0 + n) min(1, c / D), with D twice the log-likelihood that the map gains on it.
+    """
+    least = logits(np.array([0.0]), 0.5 / (cells.n + 1.0)).values[0]
+    map_logits = np.clip(mixed, least, -least)
+    gained = 2.0 * float(np.sum(
+        cells.zeros * (np.logaddexp(0.0, cells.positions) - np.logaddexp(0.0, map_logits))
+        + cells.ones * (np.logaddexp(0.0, -cells.positions) - np.logaddexp(0.0, -map_logits))
+    ))  # fmt: skip
+    weight = IDENTITY_ROWS / (IDENTITY_ROWS + cells.n) * (IDENTITY_FREE / max(gained, IDENTITY_FREE))
+    return np.asarray((1.0 - weight) * map_logits + weight * cells.positions)
 
 
 MAPS: dict[str, Callable[[MapCells], Float64s]] = {

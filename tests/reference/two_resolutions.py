@@ -86,6 +86,27 @@ def fine_edges(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[FineEdge]:
     return list(found.values())
 
 
+def edges_between(fit: WholeTies, b: int, ranks: Sequence[int], edges: Sequence[float]) -> list[FineEdge]:
+    """Edges of steps inside a bin, wherever they stand: from a candidate below each up to one that does not lie below it.
+
+    Where there is no such candidate the ranks are 0 and one more than the last sample of the bin. The lowest bin begins at its
+    cut, if it has one: nothing of it lies below an edge at or under that score, whose rank is 0.
+    """
+    candidates = bin_candidates(fit, b, ranks)
+    found = []
+    for edge in edges:
+        if fit.bin_of(edge) != b or edge in fit.edges:
+            continue
+        under = [k for k in candidates if fit.scores[k - 1] < edge]
+        above = [k for k in candidates if fit.scores[k - 1] >= edge]
+        last, own = _samples_below(fit, b) + fit.bins[b].T, fit.bins[b].cut
+        if own is not None and edge <= own.score:
+            found.append(FineEdge(edge, 0, 0, 0))
+            continue
+        found.append(FineEdge(edge, min(above, default=last + 1), bisect_left(fit.scores, edge), max(under, default=0)))
+    return found
+
+
 def step_counts(fit: WholeTies, b: int, edges: Sequence[FineEdge]) -> list[int]:
     """The samples of each step of a bin, by which its values are averaged."""
     start = _samples_below(fit, b)
@@ -151,12 +172,14 @@ def edge_bound(
     kind: str = "conditional",
     labelled: Sequence[tuple[int, int]] | None = None,
     share: float = SHARE,
+    steps: Sequence[float] | None = None,
 ) -> list[BinBound]:
     """The certificate of a fit under "umd" that serves these values, one list per bin with one value per step.
 
     `labelled`: where scores without labels have placed edges too, the label sum and the count of the labelled samples inside
     each bin (see `inside`); the labels of the fit are then not looked at. Only without ties. `share`: of the failure
-    probability of a bin, what the edges get where it has candidates.
+    probability of a bin, what the edges get where it has candidates. `steps`: the edges of steps that begin anywhere, in place of
+    those at candidates.
     """
     tied = n_tied(fit, ranks) > 0
     if labelled is not None and tied:
@@ -164,7 +187,8 @@ def edge_bound(
     level = alpha if kind == "marginal" else sidak(alpha, fit.n_bins)
     bounds = []
     for b, (whole, served) in enumerate(zip(fit.bins, values, strict=True)):
-        candidates, edges, start = bin_candidates(fit, b, ranks), fine_edges(fit, b, ranks), _samples_below(fit, b)
+        candidates, start = bin_candidates(fit, b, ranks), _samples_below(fit, b)
+        edges = fine_edges(fit, b, ranks) if steps is None else edges_between(fit, b, ranks, steps)
         of_edges = share if candidates else 0.0
         # Without ties the sample at the edge is left out, and the T - r inside are draws from the bin.
         T, r, skipped = (whole.T, whole.r, 0) if tied else (whole.T - whole.r, 0, whole.r)

@@ -208,7 +208,22 @@ def mixture(scores: Row, z: Row, zeros: Row, ones: Row, probabilities: bool) -> 
         (1, centred_isotonic(scores, zeros, ones)),
         (2, spline(z, zeros, ones, probabilities)),
     ]
-    return [math.fsum(weight * min(max(m[i], -bound), bound) for weight, m in members) / 4 for i in range(len(z))]
+    mixed = [math.fsum(weight * min(max(m[i], -bound), bound) for weight, m in members) / 4 for i in range(len(z))]
+    return towards_identity(mixed, z, zeros, ones) if probabilities else mixed
+
+
+def towards_identity(mixed: Row, z: Row, zeros: Row, ones: Row) -> list[float]:
+    """(1 - w) map + w identity, both inside [h, 1 - h]: w = 120 / (120 + n) min(1, 8 / D), D twice what the map gains."""
+    n = math.fsum(zeros) + math.fsum(ones)
+    bound = logit(1.0 - 0.5 / (n + 1.0))
+    moved = [min(max(m, -bound), bound) for m in mixed]
+
+    def loss(exponents: Row) -> float:
+        return math.fsum(a * softplus(e) + b * softplus(-e) for e, a, b in zip(exponents, zeros, ones, strict=True))
+
+    gained = 2.0 * (loss(z) - loss(moved))
+    weight = 120.0 / (120.0 + n) * (min(1.0, 8.0 / gained) if gained > 0.0 else 1.0)
+    return [(1.0 - weight) * m + weight * identity for m, identity in zip(moved, z, strict=True)]
 
 
 MAPS: dict[str, Callable[[Row, Row, Row, Row, bool], list[float]]] = {
@@ -226,6 +241,8 @@ MAPS: dict[str, Callable[[Row, Row, Row, Row, bool], list[float]]] = {
 
 def pooled_steps(steps: Row, counts: Row) -> list[float]:
     """Weighted isotonic regression by its max-min formula. A step without rows weighs next to nothing."""
+    if all(before <= after for before, after in zip(steps, steps[1:], strict=False)):
+        return list(steps)
     weights = [Fraction(max(c, 2.0**-40)) for c in counts]
 
     def mean(a: int, b: int) -> Fraction:

@@ -105,7 +105,7 @@ def test_the_vector_of_the_edge_bound() -> None:
         step_counts = np.diff([0, 6, 12, 19, 25, 32, 39])
         unlabelled_counts = tie_counts = None
         first_step, values = np.array([0, 3]), np.array([0.1, 0.2, 0.35, 0.55, 0.7, 0.8])
-        ties, n_bins_asked = "upper", 2
+        scheme, ties, n_bins_asked = "certified", "upper", 2
 
     level = sidak(0.1, 2)
     low, high = StepMasses(Model(), np.array([7, 13, 20, 26, 33])).average_ends(0.1 * level)
