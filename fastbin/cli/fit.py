@@ -36,7 +36,7 @@ ROWS_AS_ARRAYS = 2**22
 
 # What `fastbin.CertifiedCalibration` takes; named here, as its module imports NumPy and more.
 VALUES = ("mixture", "beta", "isotonic", "logistic", "spline", "quadratic", "mean", "jeffreys")
-RECENTRINGS = ("auto", "james-stein", "full", "none")
+RECENTRINGS = ("auto", "james-stein", "full", "none", "cap")
 
 METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHODS.items())
 

@@ -396,16 +396,9 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
                 "bound='clopper-pearson', which assumes that scores at edges have no probability of their own"
             )
         interior = interior_for_any_law(evidence, interior)
-    covered, level = interior.is_covered, _level(interior, alpha, kind)
+    covered = interior.is_covered
     require_samples(covered)
-    rates = _clopper_pearson(interior, alpha, kind)
-    low = high = np.asarray(evidence.values, np.float64)
-    if has_steps(evidence) or has_whole_ties(evidence):
-        # Also where ties have left no step: a level that looked at the scores inside the bins would be none.
-        masses = StepMasses(evidence, for_any_law=for_any_law)
-        low, high = masses.average_ends(SHARE_OF_MASSES * level)
-        shared = interval_of_interior(interior, clopper_pearson, (1.0 - SHARE_OF_MASSES) * level)
-        rates = np.where((masses.n_cuts > 0)[:, None], shared, rates)
+    rates, low, high = _ends_of_bins(evidence, interior, alpha, kind, for_any_law=for_any_law)
     theorems = "Theorem F3"
     if has_whole_ties(evidence) or for_any_law:
         theorems = f"Theorems {'F2' if for_any_law else 'F1'} and F4"
@@ -418,6 +411,37 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
     )  # fmt: skip
     widest = int(np.argmax(np.where(covered, np.array(certificate.radii), -1.0)))
     return replace(certificate, terms=_terms(evidence, widest, tuple(rates[widest]), (low[widest], high[widest])))
+
+
+def _ends_of_bins(
+    evidence: Evidence, interior: Interior, alpha: float, kind: str, *, for_any_law: bool
+) -> tuple[Float64s, Float64s, Float64s]:
+    """The interval of each bin's rate, (B, 2), and the least and the greatest E[v | bin], which hold at once."""
+    level = _level(interior, alpha, kind)
+    rates = _clopper_pearson(interior, alpha, kind)
+    low = high = np.asarray(evidence.values, np.float64)
+    if has_steps(evidence) or has_whole_ties(evidence):
+        # Also where ties have left no step: a level that looked at the scores inside the bins would be none.
+        masses = StepMasses(evidence, for_any_law=for_any_law)
+        low, high = masses.average_ends(SHARE_OF_MASSES * level)
+        shared = interval_of_interior(interior, clopper_pearson, (1.0 - SHARE_OF_MASSES) * level)
+        rates = np.where((masses.n_cuts > 0)[:, None], shared, rates)
+    return rates, low, high
+
+
+def shifts_to_cap(evidence: Evidence, alpha: float, slack: float) -> Float64s:
+    """The least shift of the values of each bin that brings its radius down to (1 + slack) times the least that is possible.
+
+    With [L, U] the interval of a bin's rate and [c - s, c + s] that of E[v | bin], its radius is at least (U - L) / 2 + s, which
+    it is for c in the middle of [L, U]. The widest bin alone decides what all are allowed.
+    """
+    interior = require_interior(evidence)
+    rates, least, most = _ends_of_bins(evidence, interior, alpha, "conditional", for_any_law=False)
+    centres, halves = (least + most) / 2.0, (most - least) / 2.0
+    covered = interior.is_covered
+    allowed = (1.0 + slack) * float(np.max(((rates[:, 1] - rates[:, 0]) / 2.0 + halves)[covered], initial=0.0))
+    wanted = np.clip(centres, rates[:, 1] + halves - allowed, rates[:, 0] - halves + allowed)
+    return np.where(covered, wanted - centres, 0.0)
 
 
 def _terms(evidence: Any, at: int, rate: tuple[float, float], served: tuple[float, float]) -> tuple[tuple[str, float], ...]:

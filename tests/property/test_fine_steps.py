@@ -22,7 +22,7 @@ from fastbin.scaling.value_maps import MAPS
 from fitting import assert_same_bits
 from reference import fine_steps as reference
 from reference.keys import draw_labels
-from reference.two_resolutions import SHARE, bin_candidates, edge_bound, edges_between, n_tied
+from reference.two_resolutions import SHARE, bin_candidates, edge_bound, edges_between, n_tied, shifts_to_cap
 from reference.value_maps import value_steps
 from reference.whole_ties import WholeTies, whole_ties
 from strategies import CalibrationData
@@ -120,6 +120,29 @@ def test_fits_and_certificates_are_the_reference(draw: st.DataObject) -> None:
     n_bins = draw.draw(st.sampled_from(["auto", 1, 2, 4]))
     values = draw.draw(st.sampled_from(["isotonic", "beta"]))
     assert_is_the_reference(data, n_bins, {"values": values, "monotone": draw.draw(st.booleans())})
+
+
+@settings(max_examples=15, deadline=None)
+@given(draw=st.data())
+def test_the_cap_is_the_reference(draw: st.DataObject) -> None:
+    """Before values that fall are pooled, epsilon keeps the cap where values need not be kept inside (0, 1)."""
+    data = draw.draw(strategies.calibration_data(max_size=20, margins=draw.draw(st.booleans())), "data")
+    n_bins = draw.draw(st.integers(1, 4))
+    options = {"n_bins": n_bins, "values": "isotonic", "monotone": False, "score_range": data.score_range}
+    before, model = (fitted(fb.CertifiedCalibration(recentre=r, **options), data) for r in ("james-stein", "cap"))
+    fit = slow(data, n_bins)
+    if before is None or model is None or fit is None:
+        return
+    share = SHARE if model.has_steps or model.ties == "whole" else 0.0
+    served = [part.tolist() for part in np.split(before.values, before.first_step[1:])]
+    ranks = list(range(1, fit.n_samples + 1))
+    bounds = edge_bound(fit, served, ranks, 0.1, share=share, steps=before.edges.tolist())
+    half, shifts = 0.5 / (fit.n_samples + 1), shifts_to_cap(bounds)
+    moved = [min(max(v + shift, half), 1.0 - half) for part, shift in zip(served, shifts, strict=True) for v in part]
+    np.testing.assert_allclose(model.values, moved, rtol=0.0, atol=1e-9)
+    cap = 1.1 * max((b.interval[1] - b.interval[0] + b.served[1] - b.served[0]) / 2.0 for b in bounds)
+    if all(half < v + s < 1.0 - half for part, s in zip(served, shifts, strict=True) for v in part):
+        assert model.certificate().epsilon <= cap + 1e-9
 
 
 @pytest.mark.parametrize("name", HARD)

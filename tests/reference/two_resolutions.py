@@ -204,6 +204,22 @@ def edge_bound(
     return bounds
 
 
+def shifts_to_cap(bounds: Sequence[BinBound], slack: float = 0.1) -> list[float]:
+    """How far the values of each bin are moved by ``recentre="cap"``.
+
+    A bin with the interval [L, U] and averages in c +- s keeps a distance of at least (U - L) / 2 + s. None may exceed (1 + slack)
+    times the largest of these: c moves as little as that needs.
+    """
+    spread = [(served[1] - served[0]) / 2.0 for served in (bound.served for bound in bounds)]
+    least = [(bound.interval[1] - bound.interval[0]) / 2.0 + s for bound, s in zip(bounds, spread, strict=True)]
+    most = (1.0 + slack) * max(least)
+    shifts = []
+    for bound, s in zip(bounds, spread, strict=True):
+        centre, (low, high) = sum(bound.served) / 2.0, bound.interval
+        shifts.append(max(high + s - most - centre, 0.0) + min(low - s + most - centre, 0.0))
+    return shifts
+
+
 def inside(fit: WholeTies, scores: Sequence[float], labels: Sequence[int]) -> list[tuple[int, int]]:
     """Label sum and count of these samples strictly between the edges of each bin."""
     tally = [(0, 0)] * fit.n_bins

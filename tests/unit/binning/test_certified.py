@@ -208,6 +208,36 @@ def test_weights_move_values_and_void_the_certificate() -> None:
     assert fitted(scores, labels, np.full(2000, 2)) == repeated
 
 
+@pytest.mark.parametrize("n", [60, 1500, 20_000])
+def test_the_default_recentres_from_2000_samples(n: int) -> None:
+    scores, labels = sample(n)
+    model = fitted(scores, labels)
+    expected = "none" if n < 2000 else "james-stein"
+    np.testing.assert_array_equal(model.values, fitted(scores, labels, recentre=expected).values)
+
+
+def test_a_cap_narrows_the_certificate_by_the_bins_that_strayed() -> None:
+    scores, labels = sample(4000)
+    before, model = fitted(scores, labels), fitted(scores, labels, recentre="cap")
+    assert model.certificate().epsilon < before.certificate().epsilon
+    moved = np.add.reduceat(np.abs(model.values - before.values), model.first_step) > 0.0
+    assert 0 < moved.sum() < model.n_bins
+    with pytest.raises(fb.InputError, match="recentre is 'cap'; leave importance weights out"):
+        fitted(scores, labels, np.full(4000, 0.5), recentre="cap")
+
+
+def test_scores_that_labels_do_not_contradict_are_mixed_in() -> None:
+    """The identity has most weight where scores are calibrated, and none to speak of where they are far from it."""
+    rng = np.random.default_rng(11)
+    scores = rng.random(100)
+    calibrated, shifted = rng.random(100) < scores, rng.random(100) < scores**6
+    at = np.linspace(0.05, 0.95, 19)
+    mixed = np.abs(fitted(scores, calibrated).predict(at) - at).mean()
+    spline = np.abs(fitted(scores, calibrated, values="spline").predict(at) - at).mean()
+    assert mixed < spline
+    assert np.abs(fitted(scores, shifted).predict(at) - at**6).mean() < 0.1
+
+
 def test_fewer_bins_are_announced() -> None:
     with pytest.warns(fb.FastbinWarning, match="ties left 1 of the 5 evidence bins"):
         fb.CertifiedCalibration().fit(*sample(100, "one"))
