@@ -58,8 +58,8 @@ def step_ranks(n: int, n_bins: int) -> Int64s:
 def has_fine_steps(n: int, n_bins: int) -> bool:
     """Whether n samples are so few that every score gets a step of its own.
 
-    The middles between their scores, the places and the edges of bins begin n - 1 + 193 + n_bins - 1 steps at most, and one step
-    lies below all: at most `MOST_STEPS`. Sizes alone decide, so that all kinds of sources agree.
+    The middles between their scores, the places and the edges of bins begin n - 1 + 193 + n_bins - 1 steps at most, and one
+    step lies below all: at most `MOST_STEPS`. Sizes alone decide, so that all kinds of sources agree.
     """
     return n + FINE_PLACES + n_bins - 1 <= MOST_STEPS
 

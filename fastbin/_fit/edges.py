@@ -508,7 +508,7 @@ class FittedSteps(NamedTuple):
 
     @property
     def first_step(self) -> Int64s:
-        """Of each bin."""
+        """The first step of each bin."""
         return np.append(0, np.searchsorted(self.edges, self.bins.partition.edges) + 1)
 
     def parts(self) -> dict[str, Array | None]:
@@ -532,8 +532,8 @@ def fit_steps(
 ) -> FittedSteps:  # fmt: skip
     """The bins and steps of the groups at `cut_ranks`; `weighted` is that of their source.
 
-    With `fine`, a step around every distinct score of the groups (of `labelled`, distinct and ascending, where other scores have
-    no label: then `groups` need not hold all scores, and the tally of the steps is left to the caller).
+    With `fine`, a step around every distinct score of the groups (of `labelled`, distinct and ascending, where other scores
+    have no label: then `groups` need not hold all scores, and the tally of the steps is left to the caller).
     """
     n = groups.n_samples
     bins = _evidence_bins(groups, (fine_ranks if fine else step_ranks)(n, n_bins), n_bins, seed, score_range, weighted)
@@ -592,9 +592,9 @@ def _places(scores: Float64s, score_range: ScoreRange) -> Float64s:
 def fine_edges(scores: Float64s, bin_edges: Float64s, score_range: ScoreRange) -> tuple[Float64s, Float64s]:
     """The edges of fine steps around distinct ascending scores, and the score that stands for each step.
 
-    Edges are the middles between neighbouring scores, the places of `_places`, and the edges of the bins. A step that holds one
-    of the scores is represented by it, any other by its middle; the lowest by the double below its edge, the highest by its
-    edge, as nobody knows how far these go.
+    Edges are the middles between neighbouring scores, the places of `_places`, and the edges of the bins. A step that holds
+    one of the scores is represented by it, any other by its middle; the lowest by the double below its edge, the highest by
+    its edge, as nobody knows how far these go.
     """
     low, high = limits_of(score_range)
     middles = 0.5 * scores[:-1] + 0.5 * scores[1:]

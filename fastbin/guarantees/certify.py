@@ -399,18 +399,26 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
     covered = interior.is_covered
     require_samples(covered)
     rates, low, high = _ends_of_bins(evidence, interior, alpha, kind, for_any_law=for_any_law)
-    theorems = "Theorem F3"
-    if has_whole_ties(evidence) or for_any_law:
-        theorems = f"Theorems {'F2' if for_any_law else 'F1'} and F4"
-    elif getattr(evidence, "unlabelled_counts", None) is not None:
-        theorems = "Theorems F3 and F5"
+    share = _SHARE[kind if kind == "marginal" else "conditional"]
     certificate = certificate_from_intervals(
         evidence, rates, covered, served=(low, high), alpha=alpha, kind=kind, bound=bound,
-        theorem=_OF_STEPS.format(theorems=theorems, share=_SHARE[kind if kind == "marginal" else "conditional"]),
+        theorem=_OF_STEPS.format(theorems=_theorems(evidence, for_any_law), share=share),
         assumptions=assumptions_of(evidence, kind, bound),
     )  # fmt: skip
     widest = int(np.argmax(np.where(covered, np.array(certificate.radii), -1.0)))
     return replace(certificate, terms=_terms(evidence, widest, tuple(rates[widest]), (low[widest], high[widest])))
+
+
+def _theorems(evidence: Evidence, for_any_law: bool) -> str:
+    """Which of fastbin's own theorems a certificate of two resolutions rests on."""
+    numbers = ["F3"]
+    if has_whole_ties(evidence) or for_any_law:
+        numbers = ["F2" if for_any_law else "F1", "F4"]
+    elif getattr(evidence, "unlabelled_counts", None) is not None:
+        numbers.append("F5")
+    if evidence.scheme == "certified-fine":
+        numbers.append("F9")
+    return f"Theorem {numbers[0]}" if len(numbers) == 1 else f"Theorems {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def _ends_of_bins(
@@ -432,8 +440,8 @@ def _ends_of_bins(
 def shifts_to_cap(evidence: Evidence, alpha: float, slack: float) -> Float64s:
     """The least shift of the values of each bin that brings its radius down to (1 + slack) times the least that is possible.
 
-    With [L, U] the interval of a bin's rate and [c - s, c + s] that of E[v | bin], its radius is at least (U - L) / 2 + s, which
-    it is for c in the middle of [L, U]. The widest bin alone decides what all are allowed.
+    With [L, U] the interval of a bin's rate and [c - s, c + s] that of E[v | bin], its radius is at least (U - L) / 2 + s,
+    which it is for c in the middle of [L, U]. The widest bin alone decides what all are allowed.
     """
     interior = require_interior(evidence)
     rates, least, most = _ends_of_bins(evidence, interior, alpha, "conditional", for_any_law=False)

@@ -106,10 +106,10 @@ class StreamingBinning(State, NativeStream):
         score equal to one lies above it. The edges must not have looked at the labels that will be counted. See also
         `from_scores`.
     continue_fit : bool
-        Go on from the tally of the fitted model, instead of from zero. For the schemes "umd", "certified", "ums", "fixed-width"
-        and "explicit" without weights, whose tallied labels are independent draws from their bins given the edges, as the new
-        ones are (not where whole groups of equal scores lie at edges, but for "ums"). The order of the fit's labels is not
-        known: the running variance is lost, and `bound="beta-binomial"` alone is left.
+        Go on from the tally of the fitted model, instead of from zero. For the schemes "umd", "certified", "certified-fine",
+        "ums", "fixed-width" and "explicit" without weights, whose tallied labels are independent draws from their bins given
+        the edges, as the new ones are (not where whole groups of equal scores lie at edges, but for "ums"). The order of the
+        fit's labels is not known: the running variance is lost, and `bound="beta-binomial"` alone is left.
     score_range : (low, high) or None
         Where scores must lie, for explicit edges; a model brings its own.
 

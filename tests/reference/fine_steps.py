@@ -1,9 +1,9 @@
 """The steps of a small sample: one around every calibration score, and more between them at places known in advance.
 
-An edge stands at the middle between neighbouring scores, at each place, and at each edge of an evidence bin. A step that holds a
-calibration score is represented by it, any other by its middle; the two outermost steps, of which nobody knows how far they go, by
-the doubles next to their edges. With n samples and B bins there are n + 193 + B - 1 steps at most: while these are no more than
-1,000, which n and B alone decide, a model has such steps.
+An edge stands at the middle between neighbouring scores, at each place, and at each edge of an evidence bin. A step that holds
+a calibration score is represented by it, any other by its middle; the two outermost steps, of which nobody knows how far they
+go, by the doubles next to their edges. With n samples and B bins there are n + 193 + B - 1 steps at most: while these are no
+more than 1,000, which n and B alone decide, a model has such steps.
 """
 
 from __future__ import annotations

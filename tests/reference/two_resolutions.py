@@ -178,8 +178,8 @@ def edge_bound(
 
     `labelled`: where scores without labels have placed edges too, the label sum and the count of the labelled samples inside
     each bin (see `inside`); the labels of the fit are then not looked at. Only without ties. `share`: of the failure
-    probability of a bin, what the edges get where it has candidates. `steps`: the edges of steps that begin anywhere, in place of
-    those at candidates.
+    probability of a bin, what the edges get where it has candidates. `steps`: the edges of steps that begin anywhere, in place
+    of those at candidates.
     """
     tied = n_tied(fit, ranks) > 0
     if labelled is not None and tied:
@@ -207,8 +207,8 @@ def edge_bound(
 def shifts_to_cap(bounds: Sequence[BinBound], slack: float = 0.1) -> list[float]:
     """How far the values of each bin are moved by ``recentre="cap"``.
 
-    A bin with the interval [L, U] and averages in c +- s keeps a distance of at least (U - L) / 2 + s. None may exceed (1 + slack)
-    times the largest of these: c moves as little as that needs.
+    A bin with the interval [L, U] and averages in c +- s keeps a distance of at least (U - L) / 2 + s. None may exceed
+    (1 + slack) times the largest of these: c moves as little as that needs.
     """
     spread = [(served[1] - served[0]) / 2.0 for served in (bound.served for bound in bounds)]
     least = [(bound.interval[1] - bound.interval[0]) / 2.0 + s for bound, s in zip(bounds, spread, strict=True)]

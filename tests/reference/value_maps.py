@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 Row = Sequence[float]
 
@@ -241,7 +241,7 @@ MAPS: dict[str, Callable[[Row, Row, Row, Row, bool], list[float]]] = {
 
 def pooled_steps(steps: Row, counts: Row) -> list[float]:
     """Weighted isotonic regression by its max-min formula. A step without rows weighs next to nothing."""
-    if all(before <= after for before, after in zip(steps, steps[1:], strict=False)):
+    if all(before <= after for before, after in pairwise(steps)):
         return list(steps)
     weights = [Fraction(max(c, 2.0**-40)) for c in counts]
 
