@@ -16,7 +16,7 @@ from bench.calarena.coverage import Coverage, promising, simulate
 from bench.calarena.methods import RAW, Method, our_methods
 from bench.calarena.peers import peer_methods, versions
 from bench.calarena.score_sets import ALL, DATA_VARIABLE, SIZES, Loader, catalogue, default_folder, missing_files, sizes_of
-from bench.calarena.summary import FROM, claims, losses_table, promises_table, summarise
+from bench.calarena.summary import FROM, claims, losses_table, promises_table, summarise, winrates_table
 from bench.machine import machine
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -139,6 +139,7 @@ def report(out: Path) -> str:
         "; ".join(f"{library} {version}" for library, version in about.items()),
         losses_table(lines),
         promises_table(lines),
+        winrates_table(cells),
         *[f"{'yes' if holds else 'NO '}  {claim}" for claim, holds in claims(lines, SUBJECT)],
         *_failures(cells),
         *[f"answers outside [0, 1] were moved there: {method}" for method in outside],
@@ -147,7 +148,7 @@ def report(out: Path) -> str:
         picture.draw(out / PICTURE, lines, subtitle)
     else:
         parts.append(f"no cell has {FROM:,} rows or more: no picture")
-    text = "\n\n".join(parts[:4]) + "\n\n" + "\n".join(parts[4:])
+    text = "\n\n".join(parts[:5]) + "\n\n" + "\n".join(parts[5:])
     (out / TABLE).write_text(text + "\n", encoding="utf8")
     return text
 

@@ -38,7 +38,7 @@ UInt8s = npt.NDArray[np.uint8]
 
 DATA_VARIABLE = "FASTBIN_BENCH_DATA"
 ALL = 0  # the size "all rows that are not for the test"
-SIZES = (500, 1000, 2000, 8000, ALL)
+SIZES = (60, 100, 200, 500, 1000, 2000, 8000, ALL)
 SEED = 2026
 
 CREDIT_TRAINING = 10_000

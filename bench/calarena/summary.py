@@ -12,8 +12,9 @@ from bench.calarena.cells import Cell
 from bench.calarena.coverage import Coverage
 from bench.calarena.measures import TEST_LEVEL
 from bench.calarena.methods import ALPHA, BASELINE, RAW
+from bench.calarena.score_sets import ALL, SIZES
 
-__all__ = ["APART", "FROM", "Line", "claims", "losses_table", "promises_table", "summarise"]
+__all__ = ["APART", "FROM", "Line", "claims", "losses_table", "promises_table", "summarise", "winrates", "winrates_table"]
 
 FROM = 1000  # means are over cells with at least so many rows for calibration
 # Its scores pile up at 0 and 1 so far that bins multiply its losses by several: no mean should hang on one set.
@@ -163,6 +164,43 @@ def summarise(cells: Sequence[Cell], coverages: Sequence[Coverage] = ()) -> list
         for method in methods
     ]
     return sorted(lines, key=lambda line: (line.n_missing > 0, np.inf if line.log_loss is None else line.log_loss))
+
+
+# ------------------------------------------------------------------------------------------------- win rates
+
+
+def winrates(cells: Sequence[Cell], loss: str) -> dict[int, dict[str, float]]:
+    """The board's own statistic, by n and method: in each cell the share of the other methods that are beaten, then means.
+
+    Ties are losses. A method that could not do a cell is beaten by all that could and beats none. The mean is over the cells of a
+    family, and then over families, which are the boards. "All" rows, whose number differs, come under `ALL`.
+    """
+    places: dict[tuple[str, int], list[Cell]] = {}
+    for cell in cells:
+        places.setdefault((cell.set, cell.n), []).append(cell)
+    found: dict[int, dict[str, dict[str, list[float]]]] = {}
+    for (_, n), rivals in places.items():
+        values = {cell.method: np.inf if cell.failure else getattr(cell, loss) for cell in rivals}
+        of_size = found.setdefault(n if n in SIZES else ALL, {})
+        for cell in rivals:
+            beaten = sum(values[cell.method] < value for method, value in values.items() if method != cell.method)
+            share = beaten / max(1, len(rivals) - 1)
+            of_size.setdefault(cell.method, {}).setdefault(cell.family, []).append(share)
+    return {
+        n: {method: float(np.mean([np.mean(own) for own in families.values()])) for method, families in methods.items()}
+        for n, methods in found.items()
+    }
+
+
+def winrates_table(cells: Sequence[Cell]) -> str:
+    """Win rates by Brier score and log loss at each n, the best at the least n first."""
+    rates = [winrates(cells, loss) for loss in ("brier", "log_loss")]
+    sizes = sorted(rates[0], key=lambda n: (n == ALL, n))
+    methods = sorted(rates[0][sizes[0]], key=lambda method: -rates[0][sizes[0]][method])
+    methods += sorted({cell.method for cell in cells} - set(methods))
+    heads = [f"{short} n={'all' if n == ALL else n}" for short in ("B", "ll") for n in sizes]
+    rows = [[method, *(_shown(of_loss[n].get(method), 3) for of_loss in rates for n in sizes)] for method in methods]
+    return _aligned([["win rate", *heads], *rows], n_left=1)
 
 
 # ------------------------------------------------------------------------------------------------- tables

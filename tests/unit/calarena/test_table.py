@@ -56,6 +56,26 @@ def test_lines_are_means_of_ratios(arena: SimpleNamespace) -> None:
     assert len(arena.summary.promises_table([umd, raw, good]).splitlines()) == 2
 
 
+def test_win_rates_are_shares_of_the_others_beaten(arena: SimpleNamespace) -> None:
+    """Ties are losses, who could not do a cell loses to all, families count alike."""
+    cells = toy_cells(arena)
+    brier, log_loss = (arena.summary.winrates(cells, loss) for loss in ("brier", "log_loss"))
+    assert brier[500] == {"raw score": 0.0, "UMD 10": 1.0, "good": 0.5}
+    assert log_loss[500] == {"raw score": 0.0, "UMD 10": 0.5, "good": 1.0}
+    assert brier[2000] == {"raw score": 0.5, "UMD 10": 1.0, "good": 0.0}
+    assert brier[1000] == {"raw score": 0.0, "UMD 10": 1.0, "good": 0.5}
+    losses = {("s", "a"): (0.2, 0.2), ("t", "b"): (0.1, 0.2), ("u", "b"): (0.2, 0.2)}
+    few = [
+        arena.cells.Cell(place, family, 60, 9, 1, method, "x", brier, 0.3)
+        for (place, family), own in losses.items()
+        for method, brier in zip("mn", own, strict=True)
+    ]
+    assert arena.summary.winrates(few, "brier") == {60: {"m": 0.25, "n": 0.0}}
+    table = arena.summary.winrates_table(cells).splitlines()
+    assert table[0].split()[:4] == ["win", "rate", "B", "n=500"]
+    assert table[1].startswith("UMD 10")
+
+
 def test_families_count_alike(arena: SimpleNamespace) -> None:
     """Three cells of one family and one of another: ratios .5, .5, .5 and 1."""
     cells = []
