@@ -172,8 +172,8 @@ def summarise(cells: Sequence[Cell], coverages: Sequence[Coverage] = ()) -> list
 def winrates(cells: Sequence[Cell], loss: str) -> dict[int, dict[str, float]]:
     """The board's own statistic, by n and method: in each cell the share of the other methods that are beaten, then means.
 
-    Ties are losses. A method that could not do a cell is beaten by all that could and beats none. The mean is over the cells of a
-    family, and then over families, which are the boards. "All" rows, whose number differs, come under `ALL`.
+    Ties are losses. A method that could not do a cell is beaten by all that could and beats none. The mean is over the cells
+    of a family, and then over families, which are the boards. "All" rows, whose number differs, come under `ALL`.
     """
     places: dict[tuple[str, int], list[Cell]] = {}
     for cell in cells:

@@ -118,7 +118,7 @@ def fit(
     >>> table = pa.table({"p": scores, "paid": np.where(rng.random(2000) < scores, "yes", "no")})
     >>> model = fb.engines.fit(table, score="p", label="paid", positive="yes")
     >>> model.predict([0.1, 0.9]).round(2)
-    array([0.11, 0.93])
+    array([0.11, 0.92])
     """
     check_choice(engine, "engine", ENGINES)
     positive = check_positive(positive)

@@ -213,7 +213,7 @@ def mixture(scores: Row, z: Row, zeros: Row, ones: Row, probabilities: bool) -> 
 
 
 def towards_identity(mixed: Row, z: Row, zeros: Row, ones: Row) -> list[float]:
-    """(1 - w) map + w identity, both inside [h, 1 - h]: w = 120 / (120 + n) min(1, 4 / D), D twice what the map gains."""
+    """(1 - w) map + w identity, both inside [h, 1 - h]: w = 120 / (120 + n) min(1, 8 / D), D twice what the map gains."""
     n = math.fsum(zeros) + math.fsum(ones)
     bound = logit(1.0 - 0.5 / (n + 1.0))
     moved = [min(max(m, -bound), bound) for m in mixed]
@@ -222,7 +222,7 @@ def towards_identity(mixed: Row, z: Row, zeros: Row, ones: Row) -> list[float]:
         return math.fsum(a * softplus(e) + b * softplus(-e) for e, a, b in zip(exponents, zeros, ones, strict=True))
 
     gained = 2.0 * (loss(z) - loss(moved))
-    weight = 120.0 / (120.0 + n) * (min(1.0, 4.0 / gained) if gained > 0.0 else 1.0)
+    weight = 120.0 / (120.0 + n) * (min(1.0, 8.0 / gained) if gained > 0.0 else 1.0)
     return [(1.0 - weight) * m + weight * identity for m, identity in zip(moved, z, strict=True)]
 
 
