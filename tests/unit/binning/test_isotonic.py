@@ -186,8 +186,8 @@ def test_models_that_cannot_rise_are_refused() -> None:
 
 def test_steps_of_two_resolutions_rise() -> None:
     rng = np.random.default_rng(0)
-    scores = rng.random(600)
-    labels = rng.random(600) < 0.5 + 0.4 * np.sin(9.0 * scores)
+    scores = rng.random(2000)
+    labels = rng.random(2000) < 0.5 + 0.4 * np.sin(9.0 * scores)
     model = fb.CertifiedCalibration(5, values="isotonic", recentre="full", monotone=False).fit(scores, labels).model_
     assert model.falls.size
     risen = fb.monotone_model(model)

@@ -71,8 +71,8 @@ def test_what_is_not_there_is_said(arena: SimpleNamespace, tmp_path: Path, folde
 
 def test_draws_share_their_test_rows_and_nothing_else(arena: SimpleNamespace) -> None:
     sets = arena.score_sets
-    assert sets.sizes_of(3000) == [500, 1000, 2000]
-    assert sets.sizes_of(3001) == [500, 1000, 2000, 2001]
+    assert sets.sizes_of(3000) == [60, 100, 200, 500, 1000, 2000]
+    assert sets.sizes_of(3001) == [60, 100, 200, 500, 1000, 2000, 2001]
     assert sets.sizes_of(60, (500, sets.ALL)) == [40]
     (few, test), (more, same), (other, _) = (sets.draws(3000, n, repeat) for n, repeat in ((500, 0), (2000, 0), (500, 1)))
     np.testing.assert_array_equal(test, same)
