@@ -46,7 +46,8 @@ def summary(fitted: Fitted) -> str:
     """One line: the method, the bins, the samples; of a set its kind, the models and the samples."""
     if fitted.is_set:
         methods = {SCHEMES[model.scheme].title for _, model in fitted.numbered}
-        how = f" by {next(iter(methods))}" if len(methods) == 1 else ""
+        # Two where some cells of certified models are small.
+        how = f" by {' and '.join(sorted(methods))}" if len(methods) <= 2 else ""
         models = f"{counted(fitted.n_models, 'model')}, {fitted.n_bins:,} bins in all"
         return f"A set of {len(fitted):,} {KIND_WORDS[fitted.kind]}{how}, {models}, from {counted(fitted.n_samples, 'sample')}"
     bins = counted(fitted.n_bins, "bin")
