@@ -36,9 +36,9 @@ MIXTURE_WEIGHTS = (1.0, 1.0, 2.0)
 LEAST_PROBABILITY = 1e-6
 # The identity beside them: it weighs as much as the map at so many rows, and less by what the map gains beyond this much.
 # Both were known before from other sets; on those of bench/calarena, both halves seen, raw scores are beaten more often with 8
-# than with 2, which has the lower mean loss on one half. From 2 to 8 the Brier score at 60 rows differs by 1.4 %: less is better
-# where scores are far from calibrated, more where they nearly are. A logistic map of two parameters as one member more gained
-# nothing below 200 rows.
+# than with 2, which has the lower mean loss on one half. From 2 to 8 the Brier score at 60 rows differs by 1.4 %: less is
+# better where scores are far from calibrated, more where they nearly are. A logistic map of two parameters as one member more
+# gained nothing below 200 rows.
 IDENTITY_ROWS, IDENTITY_FREE = 120.0, 8.0
 
 Fit = tuple[Float64s, Float64s]  # the parameters of a map, and the logits of the cells
