@@ -530,7 +530,8 @@ def check_alpha(alpha: Any, name: str = "alpha", *, smallest: float = SMALLEST_A
     if value >= 1.0 or (value > 0.5 and not large):  # a confidence level, or a percentage
         share = value / 100.0 if value >= 1.0 else value
         meant = min(share, 1.0 - share)
-        remedy = f"{name} is the chance that the promise fails; did you mean {meant:.12g}?"
+        event = "a verdict is wrong" if name == "test_level" else "the promise fails"
+        remedy = f"{name} is the chance that {event}; did you mean {meant:.12g}?"
         raise InputError(None, remedy, argument=name, value=value)
     if value < smallest:
         remedy = f"the smallest accepted is {smallest:g}, below which doubles cannot tell tails apart"

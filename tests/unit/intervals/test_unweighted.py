@@ -544,11 +544,15 @@ def test_a_level_of_confidence_is_no_alpha(alpha: float, meant: str) -> None:
         lambda: theory.conformal_sets(SCORES, LABELS, SCORES, alpha),
         lambda: guarantees.bin_sets(MODEL, alpha),
         lambda: fb.assess.squared_ece(SCORES, LABELS, alpha=alpha),
-        lambda: fb.assess.check_certificate(MODEL, SCORES, LABELS, test_level=alpha),
         lambda: fb.online.CalibrationMonitor(MODEL, alpha),
     ]
     for call in calls:
         refused(fb.InputError, f"^{told}$", call)
+    of_tests = f"test_level is {float(alpha)!r}; test_level is the chance that a verdict is wrong; did you mean {meant}?"
+    refused(
+        fb.InputError, f"^{re.escape(of_tests)}$",
+        lambda: fb.assess.check_certificate(MODEL, SCORES, LABELS, test_level=alpha),
+    )  # fmt: skip
 
 
 def test_the_command_line_says_the_same(tmp_path: Any) -> None:
