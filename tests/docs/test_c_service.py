@@ -82,6 +82,16 @@ def test_the_session_of_the_page(service: Service) -> None:
     assert service.ask("nan") == ["error: a score is NaN"]
 
 
+def test_lines_that_come_at_once_are_all_answered(service: Service) -> None:
+    scores = [0.98, 0.5, 0.02]
+    service.ask("0.5")  # so that it listens
+    with socket.create_connection(("127.0.0.1", service.port), timeout=20) as connection:
+        connection.sendall("".join(f"{score}\n" for score in scores).encode())
+        connection.shutdown(socket.SHUT_WR)
+        answers = connection.makefile().read().splitlines()
+    assert [float(answer) for answer in answers] == [fb.load(service.path).predict_one(score) for score in scores]
+
+
 def test_a_new_model_serves_after_a_hangup(service: Service) -> None:
     old, new = fb.load(service.path), model_of(1)
     assert float(service.ask("0.5")[0]) == old.predict_one(0.5) != new.predict_one(0.5)
