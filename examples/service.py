@@ -3,6 +3,7 @@
 FASTBIN_MODEL=credit.fbm uvicorn --app-dir examples service:app
 """
 
+import logging
 import os
 
 from fastapi import FastAPI, HTTPException
@@ -11,6 +12,7 @@ import fastbin as fb
 
 PATH = os.environ.get("FASTBIN_MODEL", "credit.fbm")
 app = FastAPI()
+log = logging.getLogger("uvicorn.error")
 loaded = (None, None)  # a file and its model, exchanged by one assignment: a request sees both of one file
 
 
@@ -19,7 +21,13 @@ def current_model():
     status = os.stat(PATH)
     file = (status.st_ino, status.st_mtime_ns)
     if loaded[0] != file:
-        loaded = (file, fb.load(PATH))
+        try:
+            loaded = (file, fb.load(PATH))
+        except fb.FormatError:
+            if loaded[1] is None:
+                raise
+            log.exception("%s cannot be read; the one before serves on", PATH)
+            loaded = (file, loaded[1])
     return loaded[1]
 
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
-from fastbin._base.errors import InputError, InputTypeError, Wording, Words, joined
+from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name, joined
 from fastbin._base.frames import column_of, read_column
 from fastbin._base.tie_keys import GREATEST_KEY
 
@@ -179,7 +179,7 @@ def refuse_scores(
     is_one = scores.shape[0] == 1 and name == "score"
     place: dict[str, Any] = {"argument": name, "at": None if is_one else first_row + position, "value": value}
     if math.isnan(value):
-        raise InputError("is NaN", "remove such rows, or impute the score before calibrating", **place)
+        raise InputError("is NaN", "remove such rows, or impute their scores", **place)
     if math.isinf(value):
         raise InputError(None, "scores must be finite", **place)
     assert score_range is not None
@@ -674,6 +674,14 @@ def event_of(positive: Any) -> str:
     event = str(positive.item() if isinstance(positive, np.generic) else positive)
     check_event(event, "positive")
     return event
+
+
+def check_same_event(event: str, positive: Any) -> None:
+    """Refuse a positive label that is another event than the model's own; where either is not known, nothing is compared."""
+    if event and positive is not None and event_of(positive) != event:
+        problem = f"is {event_of(positive)!r}, and the model gives the probability of {event!r}"
+        remedy = ("pass ", by_name("positive", event), ", or labels 0 and 1 where 1 means that")
+        raise InputError(problem, remedy, argument="positive", value=positive)
 
 
 def check_score_range(score_range: Any) -> ScoreRange:

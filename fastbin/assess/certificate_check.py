@@ -14,6 +14,7 @@ from fastbin._base.checks import (
     check_alpha,
     check_labels,
     check_power,
+    check_same_event,
     check_same_length,
     check_sample_weight,
     check_seed,
@@ -370,6 +371,7 @@ def tested_parts(
     """
     fitted, test_level, power = as_model_or_set(model), check_alpha(test_level, "test_level"), check_power(power)
     check_cells_given(fitted, cells)
+    check_same_event(fitted.event, positive)
     promises = _promises_of(fitted, certificate, epsilon, test_level, power)
     check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, tie_keys=tie_keys)
     ones, frequencies = check_labels(labels, positive=positive), check_sample_weight(sample_weight)

@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, UInt64s
-from fastbin._base.checks import look_like_ids
+from fastbin._base.checks import check_same_event, look_like_ids
 from fastbin._base.errors import ArgumentError, InputError
 from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key
 from fastbin._core.fit import row_keys
@@ -434,6 +434,7 @@ class LabelledColumns:
         own = {} if self._models is None else {"cells": str(rows.segment)}
         self._numbers, self._texts = {**rows.columns(table), **more}, {**own, **texts}
         self.columns = {**self._numbers, **own}
+        check_same_event(model.event, rows.positive)
         self._options |= {"label": "labels", "positive": rows.positive, "propagate": propagate}
 
     def all_rows(self) -> Read:

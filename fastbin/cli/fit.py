@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from fastbin._base.array_types import Array
 from fastbin._base.checks import event_of
 from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.suspicions import FALLS, HARD_LABELS
 from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
@@ -215,8 +216,10 @@ def _fit(
             with working("fitting"):
                 fitted = calibrator.fit(**dict(zip(columns, stored.columns(), strict=True)), **options)
     # Empty and lost bins are among the facts that are printed.
-    for text in {str(each.message) for each in caught if getattr(each.message, "of_convergence", False)}:
-        note(text)
+    for warning in dict.fromkeys(each.message for each in caught):
+        text = str(warning)
+        if getattr(warning, "of_convergence", False) or text.startswith((FALLS, HARD_LABELS)):
+            note(text)
     model: BinnedModel = fitted.model_
     return model
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.cells import Key
-from fastbin._base.checks import check_alpha
+from fastbin._base.checks import check_alpha, check_same_event
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin._fit.edges import edge_scores
@@ -89,6 +89,7 @@ def assess(
     ('not contradicted', 2000, None)
     """
     fitted, alpha = as_model_or_set(model), check_alpha(alpha)
+    check_same_event(fitted.event, positive)
     if label is None:
         raise InputTypeError("label is None; name the column of the labels")
     pieces = pieces_of(fitted)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Int64s
-from fastbin._base.checks import MOST_SAMPLES, SAY_POSITIVE, check_choice, is_missing, too_many_samples
+from fastbin._base.checks import MOST_SAMPLES, SAY_POSITIVE, check_choice, check_same_event, is_missing, too_many_samples
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.table import Columns, Table
 from fastbin._fit.calibrator import as_model_or_set
@@ -148,6 +148,7 @@ def count(
     (array([2, 1]), array([1, 1]), array([0, 1]))
     """
     fitted = as_model_or_set(model)
+    check_same_event(fitted.event, positive)
     asked = Asked(score, label, weight, cell, tie_key, by, positive)
     tally = count_rows(table, fitted, asked, engine, progress)
     left_out = {reason: int(tally.left_out[reason]) for reason in WHY if tally.left_out[reason]}

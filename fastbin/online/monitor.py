@@ -19,6 +19,7 @@ from fastbin._base.checks import (
     as_scores,
     check_alpha,
     check_labels,
+    check_same_event,
     check_same_length,
     check_seed,
     compare_labels,
@@ -317,6 +318,7 @@ class CalibrationMonitor(State):
             Naming the argument, the first bad position, its value and the remedy.
         """
         check_same_index(scores=scores, labels=labels, cells=cells, tie_keys=tie_keys)
+        check_same_event(self.model.event, positive)
         labels = compare_labels(labels, positive, is_part=True)
         with self._lock:
             state = self._state.copy()

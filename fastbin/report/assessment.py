@@ -19,6 +19,7 @@ from fastbin._base.checks import (
     as_scores,
     check_alpha,
     check_labels,
+    check_same_event,
     check_same_length,
     check_sample_weight,
     check_seed,
@@ -466,6 +467,7 @@ def assess_model(
     (True, 'not contradicted')
     """
     fitted, alpha = as_model_or_set(model), check_alpha(alpha)
+    check_same_event(fitted.event, positive)
     check_cells_given(fitted, cells)
     test = _TestSet.of(fitted, scores, labels, cells, sample_weight, positive, tie_keys, seed)
     samples, served, bins = test.samples, test.predictions_of(fitted, "calibrated"), None

@@ -94,6 +94,16 @@ def test_requests_see_the_old_model_or_the_new_one(service: int, tmp_path: Path)
     assert n_exchanged > 2
 
 
+def test_the_model_before_serves_on_where_the_new_file_is_damaged(service: int, tmp_path: Path) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", service, timeout=60)
+    assert ask(connection, 0.3) == (200, {"probability": OLD.predict_one(0.3)})
+    (tmp_path / "credit.fbm").write_bytes(NEW.to_bytes()[:-1])
+    assert ask(connection, 0.3) == ask(connection, 0.3) == (200, {"probability": OLD.predict_one(0.3)})
+    NEW.save(tmp_path / "credit.fbm")
+    assert ask(connection, 0.3) == (200, {"probability": NEW.predict_one(0.3)})
+    connection.close()
+
+
 def test_a_bad_score_is_refused_in_words(service: int) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", service, timeout=60)
     status, answer = ask(connection, 1.5)

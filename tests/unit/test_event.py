@@ -22,6 +22,17 @@ def made(**parts: Any) -> fb.BinnedModel:
     return fb.BinnedModel.from_parts(**{"edges": [0.5], "values": [0.25, 0.75], **parts})
 
 
+def test_labels_of_another_event_are_refused() -> None:
+    scores, words = [0.1, 0.2, 0.6, 0.7], ["good", "bad", "bad", "good"]
+    model = fb.ExplicitBinning([0.5]).fit(scores, words, positive="bad").model_
+    for call in (fb.assess.check_certificate, fb.report.assess_model, fb.online.CalibrationMonitor(model).update):
+        given = (scores, words) if call.__name__ == "update" else (model, scores, words)
+        refuses("InputError positive: is 'good', and the model gives the probability of 'bad'", call, *given, positive="good")
+        call(*given, positive="bad")
+    table = {"p": scores, "y": words}
+    refuses("InputError positive", fb.engines.count, table, model, score="p", label="y", positive="good")
+
+
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_goes_everywhere_that_the_model_goes(event: str) -> None:
     model = made(event=event, provenance=PROVENANCE)

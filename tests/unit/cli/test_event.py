@@ -126,6 +126,14 @@ def test_people_read_it(folder: Path) -> None:
     assert "true frequency of &#x27;default&#x27;" in page
 
 
+def test_the_other_event_is_refused_and_scores_of_the_other_class_are_told(folder: Path) -> None:
+    rows, columns = str(folder / "test.csv"), ["--score", "p", "--label", "outcome", "--positive", "paid"]
+    refused = CliRunner().invoke(command_line, ["assess", str(folder / "credit.fbm"), rows, *columns])
+    assert refused.exit_code == 1
+    assert "positive is 'paid', and the model gives the probability of 'default'; pass --positive default" in refused.output
+    assert "labels fall as scores rise" in run("fit", rows, *columns, "-o", str(folder / "paid.fbm"))
+
+
 def test_provenance_is_shown(folder: Path) -> None:
     model = fb.load(folder / "credit.fbm")
     shown = run("inspect", str(folder / "credit.fbm"))
