@@ -187,16 +187,27 @@ def find_postgresql() -> Path | None:
     return next((place for place in places if (place / "psql").exists()), None)
 
 
-class PostgreSQL:
-    dialect = "postgresql"
+class Client:
+    """The program that talks to a server: scripts in, answers out."""
 
-    def __init__(self, psql: list[str]) -> None:
-        self.psql = psql
+    def __init__(self, command: list[str]) -> None:
+        self.command = command
 
     def ask(self, script: str) -> str:
-        done = subprocess.run(self.psql, input=script, capture_output=True, text=True)
+        done = subprocess.run(self.command, input=script, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[:2000]
         return done.stdout
+
+
+def numbers_in(answers: str, null: str) -> list[Any]:
+    """The numbers that a client prints, one a line."""
+    return [
+        None if text == null else float(text) if set(text) - set("-0123456789") else int(text) for text in answers.splitlines()
+    ]
+
+
+class PostgreSQL(Client):
+    dialect = "postgresql"
 
     def load(self, columns: Mapping[str, Any]) -> None:
         table = as_arrow(columns)
@@ -215,8 +226,8 @@ class PostgreSQL:
         self.ask(f"SET client_min_messages = warning;\n{dropped}" + "".join(f"{statement};\n" for statement in statements))
 
     def column(self, query: str, name: str) -> list[Any]:
-        answers = self.ask(f"COPY (SELECT {name} FROM ({query}) AS q ORDER BY i) TO STDOUT WITH (NULL 'null');").splitlines()
-        return [None if text == "null" else float(text) if set(text) - set("-0123456789") else int(text) for text in answers]
+        copied = f"COPY (SELECT {name} FROM ({query}) AS q ORDER BY i) TO STDOUT WITH (NULL 'null');"
+        return numbers_in(self.ask(copied), "null")
 
 
 def _copied(entry: Any) -> str:
@@ -262,18 +273,14 @@ def find_mariadb() -> dict[str, Path] | None:
     return found if len(found) == len(names) else None
 
 
-class MariaDB(OneByOne):
+class MariaDB(Client, OneByOne):
     """Its doubles are finite: what is not is loaded as NULL."""
 
     dialect = "mysql"
 
-    def __init__(self, client: list[str], folder: Path) -> None:
-        self.client, self.folder, self.execute = client, folder, self.ask
-
-    def ask(self, script: str) -> str:
-        done = subprocess.run(self.client, input=script, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[:2000]
-        return done.stdout
+    def __init__(self, command: list[str], folder: Path) -> None:
+        super().__init__(command)
+        self.folder, self.execute = folder, self.ask
 
     def load(self, columns: Mapping[str, Any]) -> None:
         table = as_arrow(columns)
@@ -288,8 +295,7 @@ class MariaDB(OneByOne):
         )
 
     def column(self, query: str, name: str) -> list[Any]:
-        answers = self.ask(f"SELECT {name} FROM ({query}) AS q ORDER BY i").splitlines()
-        return [None if text == "NULL" else float(text) if set(text) - set("-0123456789") else int(text) for text in answers]
+        return numbers_in(self.ask(f"SELECT {name} FROM ({query}) AS q ORDER BY i"), "NULL")
 
 
 def _finite(entry: Any) -> Any:

@@ -58,7 +58,7 @@
  *
  *   The caller owns every buffer that it passes in; the library keeps no pointer to any of them after the call. A model
  *   is one block of memory from malloc(), immutable once made: any number of threads may score with one model at once,
- *   without a lock. Freeing it while another thread uses it is the caller's error. There is no global state.
+ *   without a lock. Freeing it while another thread uses it is the caller's error. All state is in the objects.
  *
  * SAME INPUT, SAME OUTPUT
  *
@@ -315,7 +315,7 @@ typedef struct fastbin_model_spec {
   int64_t target_count;
   int64_t target_ones;
   int32_t out_of_range;       /* fastbin_out_of_range */
-  int32_t weights;            /* fastbin_weights; 0 where there are no weights */
+  int32_t weights;            /* fastbin_weights; 0 without weights */
   uint64_t fingerprint;       /* of the samples of the fit, to recognise a test set that consists of them (FORMAT.md, "Keys");
                                  0: none */
   int32_t n_steps;            /* STEP: n_bins ... FASTBIN_MAX_BINS; 0 is read as n_bins. Otherwise 0 */

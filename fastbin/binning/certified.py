@@ -34,7 +34,6 @@ from fastbin._fit.edges import (
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, RowsSource, check_rows
 from fastbin._fit.tally import require_weight
-from fastbin.guarantees.certify import shifts_to_cap
 from fastbin.model import BinnedModel
 from fastbin.scaling.value_maps import BIN_MEANS, RECENTRINGS, VALUES, shifted_steps, value_steps
 
@@ -271,6 +270,8 @@ class _CheckedCertified(NamedTuple):
         )  # fmt: skip
         if not to_cap:
             return model
+        from fastbin.guarantees.certify import shifts_to_cap  # a fit without it needs nothing of a certificate
+
         shifts = shifts_to_cap(model, ALPHA_OF_CAP, CAP_SLACK)
         moved = shifted_steps(values, steps[counts], fitted.first_step, shifts, n_samples, monotone=given.monotone)
         return model._replace(values=moved)

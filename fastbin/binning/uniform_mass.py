@@ -131,15 +131,9 @@ class UniformMassBinning(CountedBinning):
 
     @shared_docs(FIT_PARAMETERS)
     def fit(
-        self,
-        scores: Any,
-        labels: Any,
-        sample_weight: Any = None,
-        tie_keys: Any = None,
-        n_threads: int = 1,
-        *,
+        self, scores: Any, labels: Any, sample_weight: Any = None, tie_keys: Any = None, n_threads: int = 1, *,
         positive: Any = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Fit to calibration samples that the classifier was not trained on.
 
         Parameters

@@ -191,14 +191,9 @@ def _check_other(path: str, other: BinnedModel | ModelSet, loaded: BinnedModel |
 
 
 def _audit(
-    loaded: BinnedModel | ModelSet,
-    arrays: dict[str, Any],
-    groups: dict[str, Any],
-    *,
-    alpha: float,
-    test_level: float,
-    seed: int,
-) -> GroupAudit:
+    loaded: BinnedModel | ModelSet, arrays: dict[str, Any], groups: dict[str, Any], *,
+    alpha: float, test_level: float, seed: int,
+) -> GroupAudit:  # fmt: skip
     """The promise in groups, of the rows that have a score."""
     from fastbin.assess import audit_groups
 

@@ -509,7 +509,7 @@ def _place_of_text(nodes: Nodes, keys: Sequence[int | str], cell: str) -> str:
 
 
 def _place_of_integer(nodes: Nodes, keys: Int64s, cell: str) -> tuple[str, str]:
-    """The greatest key that is no greater than the cell, or the first; the cell is known if it equals it."""
+    """The greatest key up to the cell, or the first; the cell is known if it equals it."""
     last = len(keys) - 1
     padded = np.append(keys[1:], np.full(2 ** last.bit_length() - 1 - last, GREATEST_INT64))
     place = _search(

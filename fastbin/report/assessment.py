@@ -607,7 +607,7 @@ def cautions_of(found: Assessment) -> Iterator[str]:
     if found.check is not None and found.check.verdict == CONTRADICTED:
         yield f"The certificate is contradicted by the test set. {found.check}"
     if found.why_no_certificate is not None:
-        yield f"There is no certificate: {found.why_no_certificate}."
+        yield f"A certificate is missing: {found.why_no_certificate}."
     if found.left_out.total:
         reasons = ((found.left_out.missing, "missing"), (found.left_out.outside, "outside the range of the model"))
         parts = [f"{count:,} {'score is' if count == 1 else 'scores are'} {reason}" for count, reason in reasons if count]

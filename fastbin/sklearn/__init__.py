@@ -14,6 +14,9 @@ import from here.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from fastbin._base.dependencies import install_command, needed_for
 from fastbin._base.errors import MissingDependencyError
 
@@ -32,11 +35,43 @@ if tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < LEAST:
 
 from fastbin.sklearn.calibrated_classifier import CalibratedClassifier  # noqa: E402
 from fastbin.sklearn.display import ReliabilityDisplay  # noqa: E402
-from fastbin.sklearn.onnx import OnnxClassifier, register_onnx  # noqa: E402
-from fastbin.sklearn.saved_types import TYPES  # noqa: E402
+
+if TYPE_CHECKING:
+    from fastbin.sklearn.onnx import OnnxClassifier, register_onnx
 
 #: The names of all types that skops is to trust, to load what fastbin fitted: ``skops.io.load(path, trusted=TRUSTED_TYPES)``,
 #: and in MLflow ``skops_trusted_types=TRUSTED_TYPES``. They load from numbers, texts and the bytes of models.
-TRUSTED_TYPES = [f"{each.__module__}.{each.__qualname__}" for each in TYPES]
+TRUSTED_TYPES = [
+    "fastbin.model.BinnedModel",
+    "fastbin.model_set.ModelSet",
+    "fastbin.binning.certified.CertifiedCalibration",
+    "fastbin.binning.uniform_mass.UniformMassBinning",
+    "fastbin.binning.scaling_binning.ScalingBinning",
+    "fastbin.binning.fixed.FixedWidthBinning",
+    "fastbin.binning.fixed.ExplicitBinning",
+    "fastbin.binning.isotonic.IsotonicCalibration",
+    "fastbin.binning.venn.VennAbers",
+    "fastbin.scaling.maps.PlattScaling",
+    "fastbin.scaling.maps.TemperatureScaling",
+    "fastbin.scaling.maps.BetaScaling",
+    "fastbin.scaling.maps.QuadraticScaling",
+    "fastbin.scaling.maps.SplineScaling",
+    "fastbin.multi.classes.ClassWiseBinning",
+    "fastbin.multi.segmented.SegmentedBinning",
+    "fastbin.multi.classes.TopLabelBinning",
+    "fastbin.shift.covariate.ImportanceWeightedBinning",
+    "fastbin.shift.weighted.WeightedRows",
+    "fastbin.shift.importance.ULSIF",
+    "fastbin.shift.label.LabelShift",
+    "fastbin.shift.rates.RateEstimate",
+    "fastbin.sklearn.calibrated_classifier.CalibratedClassifier",
+    "fastbin.sklearn.onnx.OnnxClassifier",
+]
 
 __all__ = ["TRUSTED_TYPES", "CalibratedClassifier", "OnnxClassifier", "ReliabilityDisplay", "register_onnx"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("OnnxClassifier", "register_onnx"):  # at their first use, as they bring the exports
+        return getattr(import_module("fastbin.sklearn.onnx"), name)
+    raise AttributeError(f"module 'fastbin.sklearn' has no attribute {name!r}")

@@ -168,7 +168,7 @@ def test_a_method_without_guarantee_says_why(model: fb.BinnedModel) -> None:
     found = assess_model(isotonic, *sample(3000, seed=2))
     assert found.certificates == ()
     assert found.check is None
-    assert found.cautions[0].startswith("There is no certificate: isotonic regression")
+    assert found.cautions[0].startswith("A certificate is missing: isotonic regression")
     page = render_report(found, date=DAY)
     assert "This model carries no finite-sample guarantee." in page
     assert "no finite-sample" in page
