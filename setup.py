@@ -17,7 +17,9 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).parent
 HEADER = Path("csrc/include/fastbin.h")
 SOURCES = sorted(path.as_posix() for path in Path("csrc/src").glob("*.c"))
-HEADERS = [HEADER.as_posix(), *sorted(path.as_posix() for path in Path("csrc/src").glob("*.h"))]
+# They belong to one extension, and not to the library.
+FIT_SOURCES = sorted(path.as_posix() for path in Path("csrc/fit").glob("*.c"))
+HEADERS = [path.as_posix() for path in (HEADER, *sorted(Path("csrc/src").glob("*.h")), *sorted(Path("csrc/fit").glob("*.h")))]
 
 EXTENSIONS = ("score", "fit")  # the one that takes longer to compile comes first
 PARTS = sorted(path.as_posix() for path in Path("fastbin/_core").glob("*.px[di]"))
@@ -82,13 +84,13 @@ class BuildExtensions(build_ext):
         self.library_dirs.append(library.build_clib)
         self.include_dirs.append(numpy.get_include())
         made = cythonize(
-            [Extension(extension.name, extension.sources) for extension in self.extensions],
+            [Extension(extension.name, extension.sources[:1]) for extension in self.extensions],
             build_dir="build/cython",
             nthreads=JOBS,
             compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False, "embedsignature": True},
         )
         for extension, written in zip(self.extensions, made, strict=True):
-            extension.sources = written.sources
+            extension.sources[:1] = written.sources
         super().run()
         package = Path("fastbin") if self.inplace else Path(self.build_lib, "fastbin")
         for source, folder in ((HEADER, "include"), (next(Path(library.build_clib).glob("*fastbin.*")), "lib")):
@@ -100,11 +102,11 @@ class BuildExtensions(build_ext):
 def extension(name: str) -> Extension:
     return Extension(
         f"fastbin._core.{name}",
-        [f"fastbin/_core/{name}.pyx"],
-        include_dirs=["csrc/include", "csrc/src"],  # src: the arithmetic of keys, inlined
+        [f"fastbin/_core/{name}.pyx", *(FIT_SOURCES if name == "fit" else ())],
+        include_dirs=["csrc/include", "csrc/src", "csrc/fit"],  # src: the arithmetic of keys, inlined
         libraries=["fastbin"] + ([] if sys.platform == "win32" else ["m"]),
         # An edited C source must relink the extension; setuptools looks at these alone.
-        depends=[*HEADERS, *SOURCES, *PARTS],
+        depends=[*HEADERS, *SOURCES, *FIT_SOURCES, *PARTS],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=EXTENSION_FLAGS,
     )

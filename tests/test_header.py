@@ -105,7 +105,8 @@ def test_versions_agree() -> None:
 def test_the_version_is_stated_once() -> None:
     """In no other file that is built from: a second statement is a second truth."""
     built_from = [ROOT / "pyproject.toml", ROOT / "setup.py", *sorted((ROOT / "csrc").rglob("CMakeLists.txt"))]
-    for path in (*built_from, *sorted((ROOT / "csrc/src").iterdir()), *sorted((ROOT / "fastbin").rglob("*.py"))):
+    in_c = (path for folder in ("src", "fit") for path in sorted((ROOT / "csrc" / folder).iterdir()))
+    for path in (*built_from, *in_c, *sorted((ROOT / "fastbin").rglob("*.py"))):
         assert f'"{fb.__version__}"' not in path.read_text(encoding="utf8"), f"{path} states the version again"
 
 

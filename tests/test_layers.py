@@ -136,7 +136,7 @@ def test_only_the_core_sees_the_c_header() -> None:
 
 
 def test_c_knows_nothing_of_python() -> None:
-    files = source_files(".c", ".h", below=("csrc/include", "csrc/src"))
+    files = source_files(".c", ".h", below=("csrc/include", "csrc/src", "csrc/fit"))
     assert len(files) > 5
     for path in files:
         text = path.read_text(encoding="utf8")

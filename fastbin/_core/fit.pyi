@@ -28,3 +28,11 @@ def scatter_rows(
 def fit_runs(
     packed: UInt64s, starts: Int64s, ranks: Int64s, first_rank: Int64s, leaves_out: bool, seed: int
 ) -> dict[str, Any]: ...
+def fit_map(
+    which: int, scores: Float64s, counts: Float64s, ones: Float64s, rows: float, are_probabilities: bool, most_steps: int
+) -> tuple[Float64s, int, Float64s]: ...
+def fit_steps(
+    which: int, recentre: int, monotone: bool, scores: Float64s, counts: Float64s, ones: Float64s, first_step: Int64s,
+    bin_counts: Float64s, bin_ones: Float64s, rows: float, are_probabilities: bool, most_steps: int,
+) -> tuple[Float64s, int]: ...  # fmt: skip
+def pool_steps(steps: Float64s, counts: Float64s) -> Float64s: ...

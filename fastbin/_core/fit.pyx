@@ -1,4 +1,5 @@
-"""The needs of fits at ranks of sorted rows: groups of equal scores, their order by keys, the bins between them, many segments.
+"""The needs of fits at ranks of sorted rows: groups of equal scores, their order by keys, the bins between them, many segments;
+and the fits of maps in csrc.
 
 C scores and saves (score.pyx), and Numba sorts and counts large inputs (kernels/). The parts below are one extension,
 as each of its own would cost the build a run of Cython and of the compiler, and the process an import.
@@ -38,3 +39,4 @@ include "groups.pxi"
 include "whole.pxi"
 include "ties.pxi"
 include "segments.pxi"
+include "maps.pxi"

@@ -28,7 +28,7 @@ from fastbin._base.suspicions import around_the_median
 from fastbin._fit.calibrator import Calibrator
 from fastbin.model import BinnedModel
 from fastbin.scaling.likelihood import SMALLEST, Feature, PooledSamples, check_samples, log_features, logits, maximise
-from fastbin.scaling.value_maps import MapCells, polynomial, spline
+from fastbin.scaling.value_maps import MapCells, fit_map
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -589,7 +589,7 @@ class QuadraticScaling(SmoothMap):
     _scheme = "quadratic"
 
     def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
-        parameters, _ = polynomial(_cells(samples), 2)
+        _, parameters = fit_map("quadratic", _cells(samples))
         return FittedMap("quadratic", tuple(parameters.tolist()), samples.half_step)
 
 
@@ -629,7 +629,7 @@ class SplineScaling(SmoothMap):
     _scheme = "spline"
 
     def _fitted(self, samples: PooledSamples, scores: Any, labels: Any) -> FittedMap:
-        found, _ = spline(_cells(samples))
+        _, found = fit_map("spline", _cells(samples))
         if found.ndim == 2:
             return FittedMap("spline", (), samples.half_step, found)
         c, a, b = found.tolist()
@@ -647,4 +647,4 @@ def _cells(samples: PooledSamples) -> MapCells:
         of_labels[label][places[chosen]] = moved.weights[chosen]  # a score stands once under each label
     scale = samples.n_samples / float(moved.weights.sum())
     zeros, ones = of_labels[0] * scale, of_labels[1] * scale
-    return MapCells.of(scores, zeros + ones, ones, samples.n_samples, (0.0, 1.0))
+    return MapCells(scores, zeros + ones, ones, samples.n_samples, (0.0, 1.0))

@@ -457,7 +457,7 @@ def test_no_scores_and_no_weight_are_refused(method) -> None:
 
 @new
 def test_a_fit_that_does_not_converge_says_so(method, monkeypatch) -> None:
-    monkeypatch.setattr("fastbin.scaling.likelihood.MOST_STEPS", 1)
+    monkeypatch.setattr("fastbin.scaling.value_maps.MOST_STEPS", 1)
     with pytest.warns(fb.FastbinWarning, match="did not converge"):
         fitted = method().fit(VOTE_SCORES, 1 - VOTE_LABELS)
     served, half = fitted.predict(VOTE_SCORES), fitted.model_.clip

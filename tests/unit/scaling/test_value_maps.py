@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin.scaling.value_maps import MAPS, VALUES, MapCells, natural_columns, value_steps
+from fastbin.scaling.value_maps import MAPS, VALUES, MapCells, fit_map, value_steps
 
 
 def steps_of(scores, counts, ones, first=(0,), **options):
@@ -28,7 +28,7 @@ def of_truth(truth, n_cells=200, rows=500):
 # ------------------------------------------------------------------------------------------------- what they find
 
 
-@pytest.mark.parametrize("values", list(MAPS))
+@pytest.mark.parametrize("values", MAPS)
 def test_a_calibrated_score_is_left_as_it_is(values: str) -> None:
     scores, counts, ones = of_truth(lambda s: s)
     steps = steps_of(scores, counts, ones, first=(0, 50, 100, 150), values=values)
@@ -93,16 +93,26 @@ def test_two_bins_are_recentred_in_full() -> None:
 
 
 def test_the_natural_spline_is_linear_beyond_its_knots_and_smooth_at_them() -> None:
-    knots = np.array([-1.0, -0.5, 0.25, 2.0])
-    x = np.linspace(-5.0, 8.0, 1301)
-    columns = natural_columns(x, knots)
-    assert columns.shape == (2, len(x))
-    bends = np.diff(columns, 2, axis=1) / 1e-4
-    outside = (x[1:-1] < -1.01) | (x[1:-1] > 2.01)
-    assert np.abs(bends[:, outside]).max() < 1e-6
-    assert np.abs(np.diff(bends, axis=1)).max() < 0.2  # the second derivative has no jump
-    assert np.abs(bends).max() > 1.0
-    assert (columns[:, x <= -1.0] == 0.0).all()
+    """At cells without rows, which have values and move nothing."""
+    scores, counts, ones = of_truth(lambda s: s**0.5 / (1 + s**3))
+    seen, first = fit_map("spline", MapCells(scores, counts * 1.0, ones * 1.0, int(counts.sum()), (0.0, 1.0)))
+    z = np.linspace(-10.0, 10.0, 2001)
+    everywhere = np.unique(np.concatenate([scores, 1 / (1 + np.exp(-z))]))
+    more_counts, more_ones = np.zeros((2, len(everywhere)))
+    at = np.searchsorted(everywhere, scores)
+    more_counts[at], more_ones[at] = counts, ones
+    logits, knots = fit_map("spline", MapCells(everywhere, more_counts, more_ones, int(counts.sum()), (0.0, 1.0)))
+    assert np.allclose(logits[at], seen, atol=1e-9)
+    assert np.allclose(knots, first, atol=1e-9)
+    even = logits[np.searchsorted(everywhere, 1 / (1 + np.exp(-z)))]
+    bends = np.diff(even, 2) / 1e-4
+    position, value, second = knots.T
+    outside = (z[1:-1] < position[0] - 0.01) | (z[1:-1] > position[-1] + 0.01)
+    assert np.abs(bends[outside]).max() < 1e-6
+    assert np.abs(bends).max() > 0.1
+    assert np.abs(np.diff(bends)).max() < 0.02 * np.abs(bends).max()  # the second derivative has no jump
+    assert np.allclose(np.interp(position, z[1:-1], bends), second, atol=0.02 * np.abs(bends).max())
+    assert np.allclose(np.interp(position, z, even), value, atol=1e-4)
 
 
 def test_a_spline_needs_three_places() -> None:
@@ -174,7 +184,7 @@ def test_steps_without_rows_have_a_value_and_move_no_other() -> None:
 
 def test_a_map_that_does_not_converge_says_so(monkeypatch) -> None:
     """No cells are known that need as many steps as are allowed; here few are allowed."""
-    monkeypatch.setattr("fastbin.scaling.likelihood.MOST_STEPS", 2)
+    monkeypatch.setattr("fastbin.scaling.value_maps.MOST_STEPS", 2)
     scores, counts, ones = of_truth(lambda s: s**5)
     for values in ("beta", "logistic", "quadratic", "spline"):
         with pytest.warns(fb.FastbinWarning, match=re.escape(f"the map {values!r} did not converge")):
@@ -186,6 +196,6 @@ def test_a_map_that_does_not_converge_says_so(monkeypatch) -> None:
 def test_the_minimum_is_one_however_far_it_lies() -> None:
     """A billion rows of one class that the score calls certain of the other: the start is far out on a flat tail."""
     scores, counts = np.array([1e-12, 2e-12, 3e-12]), np.array([10**9, 10**9, 10**9])
-    cells = MapCells.of(scores, counts.astype(np.float64), counts.astype(np.float64), int(counts.sum()), (0.0, 1.0))
-    assert (MAPS["quadratic"](cells) > 10.0).all()
+    cells = MapCells(scores, counts.astype(np.float64), counts.astype(np.float64), int(counts.sum()), (0.0, 1.0))
+    assert (fit_map("quadratic", cells)[0] > 10.0).all()
     assert (steps_of(scores, counts, counts, values="mixture") > 0.999).all()

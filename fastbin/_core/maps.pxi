@@ -1,0 +1,106 @@
+# Maps from score to probability, fitted to counts in cells: the arrays of csrc/fit/value_maps.h.
+
+
+cdef extern from "value_maps.h":
+    ctypedef int value_map
+    ctypedef int recentring
+    enum:
+        MAP_INTERRUPTED
+
+    ctypedef struct map_cells:
+        size_t n
+        const double *scores
+        const double *counts
+        const double *ones
+        double rows
+        int are_probabilities
+        uint32_t most_steps
+        int (*look)() except -1 nogil
+
+    ctypedef struct map_parameters:
+        double of_powers[3]
+        uint32_t n_knots
+        double knots[5][3]
+
+    ctypedef struct step_bins:
+        size_t n
+        const int64_t *first_step
+        const double *counts
+        const double *ones
+
+    size_t fastbin_map_scratch(size_t n) nogil
+    uint32_t fastbin_fit_map(
+        value_map map, const map_cells *cells, double *logits, map_parameters *parameters, double *scratch
+    ) nogil
+    uint32_t fastbin_fit_steps(
+        value_map map, recentring recentre, int monotone, const map_cells *cells, const step_bins *bins, double *steps,
+        double *scratch,
+    ) nogil
+    void fastbin_pool_steps(double *steps, const double *counts, size_t n, double *scratch) nogil
+
+
+cdef map_cells cells_of(scores, counts, ones, double rows, bint are_probabilities, uint32_t most_steps) except *:
+    cdef map_cells cells
+    cells.n = len(scores)
+    cells.scores, cells.counts, cells.ones = doubles(scores), doubles(counts), doubles(ones)
+    cells.rows, cells.are_probabilities, cells.most_steps = rows, are_probabilities, most_steps
+    cells.look = look_at_signals
+    return cells
+
+
+cdef double *scratch_for(size_t n) except NULL:
+    cdef double *scratch = <double *>malloc(fastbin_map_scratch(n) * sizeof(double))
+    if scratch == NULL:
+        raise MemoryError
+    return scratch
+
+
+cdef int end_if_interrupted(uint32_t wrong) except -1:
+    """Where a signal has raised an error in between, it is raised here."""
+    return -1 if wrong & <uint32_t>MAP_INTERRUPTED else 0
+
+
+def fit_map(int which, scores, counts, ones, double rows, bint are_probabilities, uint32_t most_steps):
+    """The logits of the cells, the bits of what did not converge, and the parameters: float64 (3,), or (k, 3) knots."""
+    cdef map_cells cells = cells_of(scores, counts, ones, rows, are_probabilities, most_steps)
+    cdef map_parameters parameters
+    cdef uint32_t wrong
+    cdef cnp.ndarray logits = new_array(cnp.NPY_FLOAT64, len(scores))
+    cdef double *filled = <double *>cnp.PyArray_DATA(logits)
+    cdef double *scratch = scratch_for(cells.n)
+    with nogil:
+        wrong = fastbin_fit_map(<value_map>which, &cells, filled, &parameters, scratch)
+        free(scratch)
+    end_if_interrupted(wrong)
+    if parameters.n_knots:
+        return logits, wrong, np.array([[x for x in row[:3]] for row in parameters.knots[:parameters.n_knots]])
+    return logits, wrong, np.array([x for x in parameters.of_powers[:3]])
+
+
+def fit_steps(
+    int which, int recentre, bint monotone, scores, counts, ones, first_step, bin_counts, bin_ones,
+    double rows, bint are_probabilities, uint32_t most_steps,
+):
+    """The value of each step, and the bits of what did not converge."""
+    cdef map_cells cells = cells_of(scores, counts, ones, rows, are_probabilities, most_steps)
+    cdef step_bins bins
+    cdef uint32_t wrong
+    cdef cnp.ndarray steps = new_array(cnp.NPY_FLOAT64, <cnp.npy_intp>cells.n)
+    cdef double *filled = <double *>cnp.PyArray_DATA(steps)
+    bins.n = len(first_step)
+    bins.first_step, bins.counts, bins.ones = integers(first_step), doubles(bin_counts), doubles(bin_ones)
+    cdef double *scratch = scratch_for(cells.n)
+    with nogil:
+        wrong = fastbin_fit_steps(<value_map>which, <recentring>recentre, monotone, &cells, &bins, filled, scratch)
+        free(scratch)
+    end_if_interrupted(wrong)
+    return steps, wrong
+
+
+def pool_steps(steps, counts):
+    """The non-decreasing steps nearest to these in squares over the rows; steps that do not fall keep every bit."""
+    cdef cnp.ndarray pooled = np.array(steps, np.float64)
+    cdef double *scratch = scratch_for(len(steps))
+    fastbin_pool_steps(<double *>cnp.PyArray_DATA(pooled), doubles(counts), len(steps), scratch)
+    free(scratch)
+    return pooled
