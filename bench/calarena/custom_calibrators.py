@@ -2,10 +2,13 @@
 
     python run_benchmark.py --benchmark tabrepo-binary --calibrator fastbin-Certified
     python run_benchmark.py --benchmark tabrepo-binary --calibrator fastbin-UMD
+    python run_benchmark.py --benchmark tabarena-multiclass --calibrator fastbin-Certified
 
 CalArena takes any object with ``fit(p_cal, y_cal)`` and ``predict_proba(p_test)``, whose factory stands in
-``CUSTOM_CALIBRATORS`` under the name of plots and result files. Binary probabilities come as those of label 1, of shape (n,),
-or as both, of shape (n, 2); the answer has shape (n, 2), as in probmetrics.
+``CUSTOM_CALIBRATORS`` under the name of plots and result files. Its HDF5 files have a group for each data set and model with
+probas_cal, labels_cal, probas_test and labels_test. Binary probabilities come as those of label 1, of shape (n,) or (n, 1), or
+as both, of shape (n, 2); those of k classes, which the labels number from 0 on, as (n, k). The answer has a column for each
+class, as in probmetrics.
 """
 
 from __future__ import annotations
@@ -18,65 +21,66 @@ import numpy.typing as npt
 
 import fastbin as fb
 
-__all__ = ["CUSTOM_CALIBRATORS", "BinaryCalibrator"]
+__all__ = ["CUSTOM_CALIBRATORS", "Calibrator"]
 
 Float64s = npt.NDArray[np.float64]
 
-FEWEST_BINS = 1
 
-
-def label_1(probabilities: Any) -> Float64s:
-    """The probabilities of label 1 in one or two columns, moved into [0, 1] where a sum of floats left it by a rounding."""
+def columns_of(probabilities: Any) -> Float64s:
+    """The probabilities of label 1 (n,), or of three and more classes (n, k), inside [0, 1], which sums of floats may leave."""
     given = np.asarray(probabilities, dtype=np.float64)
     if given.ndim == 2 and given.shape[1] in (1, 2):
         given = given[:, -1]
-    if given.ndim != 1:
-        raise ValueError(f"probabilities have shape {given.shape}; binary ones have (n,), (n, 1) or (n, 2)")
+    if given.ndim not in (1, 2):
+        raise ValueError(f"probabilities have shape {given.shape}; they must have (n,) or (n, k)")
     return np.clip(given, 0.0, 1.0)
 
 
-class BinaryCalibrator:
-    """A calibrator of fastbin with the two methods that CalArena calls.
+class Calibrator:
+    """A calibrator of fastbin with the two methods that CalArena calls; of more than two classes each against the rest.
 
     Parameters
     ----------
     make : callable
-        Gives a fresh calibrator.
+        Takes a number of rows, gives a fresh calibrator for them.
 
     Attributes
     ----------
-    model_ : BinnedModel
-        What `fit` made; its ``certificate()`` says what is promised.
+    model_ : BinnedModel or ModelSet
+        What `fit` made; its ``certificate()`` says what is promised (of classes before they are divided by their sum).
     """
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[int], Any]) -> None:
         self._make = make
 
-    def fit(self, p_cal: Any, y_cal: Any) -> BinaryCalibrator:
-        """Fit to probabilities and labels 0 and 1 of rows that the classifier was not trained on."""
-        self.model_: fb.BinnedModel = self._make().fit(label_1(p_cal), np.asarray(y_cal)).model_
+    def fit(self, p_cal: Any, y_cal: Any) -> Calibrator:
+        """Fit to probabilities and labels of rows that the classifier was not trained on."""
+        scores, labels = columns_of(p_cal), np.asarray(y_cal).reshape(-1)
+        calibrator = self._make(len(labels))
+        if scores.ndim == 2:
+            calibrator = fb.multi.ClassWiseBinning(calibrator=calibrator, classes=range(scores.shape[1]), normalize=True)
+        self._fitted = calibrator.fit(scores, labels)
+        self.model_: fb.BinnedModel | fb.ModelSet = self._fitted.model_
         return self
 
     def predict_proba(self, p_test: Any) -> Float64s:
-        """Probabilities (n, 2) of labels 0 and 1."""
-        scores = label_1(p_test)
-        ones = self.model_.predict(scores, seed=0 if self.model_.needs_key else None)
-        return np.column_stack((1.0 - ones, ones))
+        """Probabilities (n, k) of the classes, which sum to 1."""
+        scores = columns_of(p_test)
+        answer = np.asarray(self._fitted.predict(scores))
+        return answer if scores.ndim == 2 else np.column_stack((1.0 - answer, answer))
 
 
-class UniformMass(BinaryCalibrator):
+def certified(n_rows: int) -> fb.CertifiedCalibration:
+    """The default, which takes any number of rows."""
+    return fb.CertifiedCalibration()
+
+
+def uniform_mass(n_rows: int) -> fb.UniformMassBinning:
     """Uniform-mass binning into 10 bins; fewer where there are too few rows for them."""
-
-    def __init__(self, n_bins: int = 10) -> None:
-        super().__init__(lambda: fb.UniformMassBinning(self.n_bins_))
-        self.n_bins = self.n_bins_ = n_bins
-
-    def fit(self, p_cal: Any, y_cal: Any) -> UniformMass:
-        self.n_bins_ = max(FEWEST_BINS, min(self.n_bins, (len(y_cal) + 1) // 2))
-        super().fit(p_cal, y_cal)
-        return self
+    return fb.UniformMassBinning(max(1, min(10, (n_rows + 1) // 2)))
 
 
-CUSTOM_CALIBRATORS: dict[str, Callable[[], BinaryCalibrator]] = {"fastbin-UMD": UniformMass}
-if hasattr(fb, "CertifiedCalibration"):
-    CUSTOM_CALIBRATORS["fastbin-Certified"] = lambda: BinaryCalibrator(fb.CertifiedCalibration)
+CUSTOM_CALIBRATORS: dict[str, Callable[[], Calibrator]] = {
+    "fastbin-Certified": lambda: Calibrator(certified),
+    "fastbin-UMD": lambda: Calibrator(uniform_mass),
+}
