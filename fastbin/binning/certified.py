@@ -66,11 +66,12 @@ class CertifiedCalibration(CountedBinning):
         Evidence bins. "auto": 5 below 1,000 samples, else 10; fewer where there are fewer than 2 n_bins - 1 samples. More bins
         say more about where the averages hold, and widen the certificate.
     values : str
-        The map. "mixture": beta calibration, centred isotonic regression and a natural spline, mixed in the logit, and with
-        them the scores as they are where these are probabilities, as far as the labels do not contradict them (the default,
-        and the best of these on real score sets); "beta", "isotonic", "logistic", "spline" or "quadratic" alone; "mean": the
-        mean label of each bin (with recentre="full" and monotone=False the values of `UniformMassBinning`); "jeffreys": the
-        mean with half a sample more of either label, which is never 0 or 1.
+        The map. "mixture": beta calibration, centred isotonic regression and a natural spline, mixed in the logit; where scores
+        are probabilities, with them the scores as they are, as far as the labels do not contradict them, and below 250 samples
+        temperature scaling in place of isotonic regression (the default, and the best of these on real score sets); "beta",
+        "isotonic", "logistic", "spline" or "quadratic" alone; "mean": the mean label of each bin (with recentre="full" and
+        monotone=False the values of `UniformMassBinning`); "jeffreys": the mean with half a sample more of either label, which is
+        never 0 or 1.
     recentre : {"auto", "james-stein", "full", "none", "cap"}
         How far the map is moved, bin by bin, so that its average agrees with the mean label: as far as chance does not explain
         the difference ("james-stein"), entirely ("full"), or not at all ("none"). "auto" is "none" below 2,000 samples, else

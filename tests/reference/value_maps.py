@@ -201,29 +201,42 @@ def centred_isotonic(scores: Row, zeros: Row, ones: Row) -> list[float]:
     return [logit(float(at(Fraction(score)))) for score in scores]
 
 
+def temperature(z: Row, zeros: Row, ones: Row) -> list[float]:
+    rows = [[x] for x in z]
+    found = least_loss(rows, zeros, ones, [4.0], [1.0])
+    return [dot(row, found) for row in rows]
+
+
 def mixture(scores: Row, z: Row, zeros: Row, ones: Row, probabilities: bool) -> list[float]:
     bound = logit(1.0 - 1e-6)
+    few = probabilities and math.fsum(zeros) + math.fsum(ones) < 249.5
     members = [
         (1, beta(z, zeros, ones, probabilities)),
-        (1, centred_isotonic(scores, zeros, ones)),
+        (2, temperature(z, zeros, ones)) if few else (1, centred_isotonic(scores, zeros, ones)),
         (2, spline(z, zeros, ones, probabilities)),
     ]
-    mixed = [math.fsum(weight * min(max(m[i], -bound), bound) for weight, m in members) / 4 for i in range(len(z))]
-    return towards_identity(mixed, z, zeros, ones) if probabilities else mixed
+    total = sum(weight for weight, _ in members)
+    mixed = [math.fsum(weight * min(max(m[i], -bound), bound) for weight, m in members) / total for i in range(len(z))]
+    return towards_identity(mixed, scores, zeros, ones) if probabilities else mixed
 
 
-def towards_identity(mixed: Row, z: Row, zeros: Row, ones: Row) -> list[float]:
-    """(1 - w) map + w identity, both inside [h, 1 - h]: w = 120 / (120 + n) min(1, 8 / D), D twice what the map gains."""
+def towards_identity(mixed: Row, scores: Row, zeros: Row, ones: Row) -> list[float]:
+    """(1 - w) map + w identity, w = 480 / (480 + n) min(1, 2 / D), D twice what the map gains.
+
+    The map is inside [h, 1 - h], the identity inside [h / 100, 1 - h / 100].
+    """
     n = math.fsum(zeros) + math.fsum(ones)
-    bound = logit(1.0 - 0.5 / (n + 1.0))
+    half = 0.5 / (n + 1.0)
+    bound, least = logit(1.0 - half), half / 100.0
     moved = [min(max(m, -bound), bound) for m in mixed]
+    identity = [logit(max(s, least)) if s <= 0.5 else -logit(max(1.0 - s, least)) for s in scores]
 
     def loss(exponents: Row) -> float:
         return math.fsum(a * softplus(e) + b * softplus(-e) for e, a, b in zip(exponents, zeros, ones, strict=True))
 
-    gained = 2.0 * (loss(z) - loss(moved))
-    weight = 120.0 / (120.0 + n) * (min(1.0, 8.0 / gained) if gained > 0.0 else 1.0)
-    return [(1.0 - weight) * m + weight * identity for m, identity in zip(moved, z, strict=True)]
+    gained = 2.0 * (loss(identity) - loss(moved))
+    weight = 480.0 / (480.0 + n) * (min(1.0, 2.0 / gained) if gained > 0.0 else 1.0)
+    return [(1.0 - weight) * m + weight * i for m, i in zip(moved, identity, strict=True)]
 
 
 MAPS: dict[str, Callable[[Row, Row, Row, Row, bool], list[float]]] = {
@@ -298,7 +311,9 @@ def value_steps(
     kappa = {"full": 1.0, "none": 0.0}.get(recentre)
     if kappa is None:
         kappa = 1.0 if b <= 2 else max(1.0 - (b - 2) / chi2, 0.0) if chi2 > 0.0 else 0.0
+    half, has_identity = 0.5 / (n + 1), values == "mixture" and probabilities
     for span, distance in zip(spans, away, strict=True):
         for j in span:
-            steps[j] = min(max(g[j] + kappa * distance, 0.5 / (n + 1)), 1.0 - 0.5 / (n + 1))
+            least, greatest = (min(half, g[j]), max(1.0 - half, g[j])) if has_identity else (half, 1.0 - half)
+            steps[j] = min(max(g[j] + kappa * distance, least), greatest)
     return pooled_steps(steps, counts) if monotone else steps

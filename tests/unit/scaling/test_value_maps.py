@@ -133,6 +133,8 @@ def test_one_row_one_class_one_cell(values: str, n: int, label: int) -> None:
     for score, score_range in ((0.0, (0.0, 1.0)), (1.0, (0.0, 1.0)), (0.3, (0.0, 1.0)), (-1e308, None), (5e-324, None)):
         (step,) = steps_of([score], [n], [n * label], values=values, score_range=score_range)
         half = 0.0 if values == "mean" else 0.5 / (n + 1)
+        if values == "mixture" and score_range is not None:
+            half /= 100.0  # as far as the identity is followed
         assert half * 0.999 <= step <= 1.0 - half * 0.999
         assert (step > 0.5) == label or values in ("beta", "logistic", "quadratic", "spline", "mixture")
 
@@ -165,6 +167,22 @@ def test_a_range_within_the_unit_interval_is_of_probabilities() -> None:
     assert margins.tobytes() != within.tobytes()
     assert steps_of(scores * 1024.0, counts, ones, score_range=(0.0, 2000.0)).tobytes() == margins.tobytes()
     assert np.allclose(steps_of(scores * 3.0 - 50.0, counts, ones, score_range=None), margins, atol=1e-9)
+
+
+def test_nearly_calibrated_scores_are_followed_beyond_what_the_rows_can_tell() -> None:
+    """No row contradicts scores next to 0 and 1: the values go beyond half a step, and at most to a hundredth of it."""
+    scores, counts, ones = [1e-12, 1e-5, 0.4, 0.6, 1.0 - 1e-5, 1.0], [20, 10, 5, 5, 10, 10], [0, 0, 2, 3, 10, 10]
+    half = 0.5 / 61.0
+    steps = steps_of(scores, counts, ones, (0, 3), recentre="none")
+    assert half / 100.0 <= steps[0] == steps[1] < half / 10.0
+    assert half / 100.0 * 0.999 <= 1.0 - steps[-1] < half / 10.0
+    assert steps_of(scores, counts, ones, (0, 3), recentre="none", values="spline")[0] >= half
+    contradicted = steps_of(scores, counts, [3, 2, 2, 3, 8, 8], (0, 3), recentre="none")
+    assert contradicted[0] > half
+    # Bins that lie below their labels are moved no further out, those above not beyond half a step.
+    moved = steps_of([0.2, 0.3, 0.7, 0.8], [15] * 4, [0, 0, 15, 15], (0, 1, 2, 3), recentre="full")
+    assert moved[0] >= half * 0.999
+    assert moved[-1] <= 1.0 - half * 0.999
 
 
 def test_steps_without_rows_have_a_value_and_move_no_other() -> None:
