@@ -70,8 +70,8 @@ class CertifiedCalibration(CountedBinning):
         are probabilities, with them the scores as they are, as far as the labels do not contradict them, and below 250 samples
         temperature scaling in place of isotonic regression (the default, and the best of these on real score sets); "beta",
         "isotonic", "logistic", "spline" or "quadratic" alone; "mean": the mean label of each bin (with recentre="full" and
-        monotone=False the values of `UniformMassBinning`); "jeffreys": the mean with half a sample more of either label, which is
-        never 0 or 1.
+        monotone=False the values of `UniformMassBinning`); "jeffreys": the mean with half a sample more of either label, which
+        is never 0 or 1.
     recentre : {"auto", "james-stein", "full", "none", "cap"}
         How far the map is moved, bin by bin, so that its average agrees with the mean label: as far as chance does not explain
         the difference ("james-stein"), entirely ("full"), or not at all ("none"). "auto" is "none" below 2,000 samples, else

@@ -28,7 +28,7 @@ MAPS = ("mixture", "beta", "isotonic", "logistic", "quadratic", "spline")
 BIN_MEANS = ("mean", "jeffreys")
 VALUES = (*MAPS, *BIN_MEANS)
 RECENTRINGS = ("none", "james-stein", "full")
-# Steps of Newton's method, for one map: a step on an exponential tail gains 1 in the exponent, and exponents of use end near 40.
+# Steps of Newton's method, for one map: one on an exponential tail gains 1 in the exponent, and exponents of use end near 40.
 MOST_STEPS = 200
 
 

