@@ -23,6 +23,7 @@ def current_model():
     if loaded[0] != file:
         try:
             loaded = (file, fb.load(PATH))
+            log.info("%s: fingerprint %016x, event %r", PATH, loaded[1].fingerprint, loaded[1].event)
         except fb.FormatError:
             if loaded[1] is None:
                 raise

@@ -169,24 +169,42 @@ def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
     return converted
 
 
+# The remedies for scores that a model is asked for; those of a fit come too late.
+IMPUTE = Wording(
+    'impute such scores, leave them out, or pass nan="propagate" to predict, which then answers NaN',
+    "impute such scores, leave their rows out, or give --nan propagate to fastbin predict, which then answers nothing for them",
+)
+_CLIP = {
+    "model": Wording('take model.with_out_of_range("clip")', "fit with --out-of-range clip"),
+    "set": Wording('fit with out_of_range="clip"', "fit with --out-of-range clip"),
+}
+
+
 def refuse_scores(
-    scores: Array, score_range: ScoreRange = UNIT, name: str = "scores", first: int | None = None, first_row: int = 0
-) -> NoReturn:
-    """Raise for the first score that is NaN, infinite, or outside the range; `first`, if its position is known already."""
+    scores: Array, score_range: ScoreRange = UNIT, name: str = "scores", first: int | None = None, first_row: int = 0,
+    *, served_by: str = "",
+) -> NoReturn:  # fmt: skip
+    """Raise for the first score that is NaN, infinite, or outside the range; `first`, if its position is known already.
+
+    `served_by` says whether the scores were given to a fit (""), a "model", or a "set".
+    """
     position = _first_bad_score(scores, score_range) if first is None else first
     assert position is not None, "a kernel reported a bad score where there is none"
     value = float(scores[position])
     is_one = scores.shape[0] == 1 and name == "score"
     place: dict[str, Any] = {"argument": name, "at": None if is_one else first_row + position, "value": value}
     if math.isnan(value):
-        raise InputError("is NaN", "remove such rows, or impute their scores", **place)
+        raise InputError("is NaN", IMPUTE if served_by else "remove such rows, or impute their scores", **place)
     if math.isinf(value):
         raise InputError(None, "scores must be finite", **place)
     assert score_range is not None
     low, high = score_range
+    are_percentages = score_range == UNIT and _are_percentages(scores)
     remedy: Words = "pass probabilities, or ", ANY_SCORE, " at fit for scores that are not probabilities"
-    if score_range == UNIT and _are_percentages(scores):
-        remedy = "these look like percentages: divide by 100, or pass ", PERCENTAGES, " at fit"
+    if are_percentages:
+        remedy = "these look like percentages: divide by 100", *(() if served_by else (", or pass ", PERCENTAGES, " at fit"))
+    elif served_by:
+        remedy = "pass scores of the kind that was fitted; where others should get the nearest end's answer, ", _CLIP[served_by]
     raise InputError(f"is {value!r}, outside [{low:g}, {high:g}]", remedy, **place)
 
 
@@ -353,13 +371,28 @@ class Labels:
         """Whether there are rows, and none has the positive value."""
         return self.positive is not None and bool(self._counts) and not self.ones
 
+    @property
+    def shown_zeros(self) -> str:
+        """The values that are not 1, for a message."""
+        zeros = self.zeros
+        return " and ".join(map(repr, zeros[:2])) + (", ..." if len(zeros) > 2 else "")
+
+    @property
+    def say_positive(self) -> Words:
+        """The remedy where no label is `positive`.
+
+        A value that differs in case and blanks alone is proposed. One that only looks alike is not, as "inactive" for "active":
+        it would turn every probability around.
+        """
+        meant = str(self.positive).strip().casefold()
+        same = [value for value in self.zeros if str(value).strip().casefold() == meant]
+        return f"did you mean {same[0]!r}?" if same else SAY_POSITIVE if len(self.zeros) > 1 else ""
+
     def check_positive(self, where: str) -> None:
         """After the last row: refuse a positive value that no row has; it is a mistake."""
         if self.lacks_positive:
-            zeros = self.zeros
-            seen = " and ".join(map(repr, zeros[:2])) + (", ..." if len(zeros) > 2 else "")
-            problem = f"is {self.positive!r}, which is none of the {where}: they are {seen}"
-            raise InputError(problem, argument="positive", value=self.positive)
+            problem = f"is {self.positive!r}, which is none of the {where}: they are {self.shown_zeros}"
+            raise InputError(problem, self.say_positive, argument="positive", value=self.positive)
 
 
 def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part: bool = False) -> Any:
@@ -386,7 +419,8 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part:
         zero, third = seen.zeros[:2]
         position = int(np.argmax(codes == numbers[third]))
         problem = f"is {third!r}, neither {positive!r} nor {zero!r}"
-        raise InputError(problem, "labels have two values", argument=name, at=position, value=third)
+        remedy = joined("labels have two values", "" if seen.ones else seen.say_positive)
+        raise InputError(problem, remedy, argument=name, at=position, value=third)
     return is_positive
 
 

@@ -15,6 +15,9 @@ cdef extern from "fastbin.h" nogil:
         FASTBIN_ERROR_EDGES
         FASTBIN_ERROR_SET
         FASTBIN_ERROR_MAGIC
+        FASTBIN_ERROR_FORMAT_VERSION
+        FASTBIN_ERROR_LENGTH
+        FASTBIN_ERROR_CHECKSUM
         FASTBIN_ERROR_CONTENT
 
     ctypedef struct fastbin_model:

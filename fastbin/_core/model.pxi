@@ -74,7 +74,7 @@ cdef class NativeModel(ModelOwner):
             key = self._draw()
         status = fastbin_predict_one(self.model, number, key, &value)
         if status != FASTBIN_OK:
-            succeed_with(status, &self.spec, number, -1)
+            succeed_with(status, &self.spec, number, -1, 0, "model")
         return value
 
     cdef int32_t _one(self, Output output, score, key) except -1:
@@ -89,7 +89,7 @@ cdef class NativeModel(ModelOwner):
         else:
             status = fastbin_step_one(self.model, number, tie_key, &number_of_bin)
         if status != FASTBIN_OK:
-            succeed_with(status, &self.spec, number, -1)
+            succeed_with(status, &self.spec, number, -1, 0, "model")
         return number_of_bin
 
     def assign_one(self, score, tie_key=None):
@@ -148,7 +148,7 @@ cdef class NativeModel(ModelOwner):
             first += part.n_rows
             PyErr_CheckSignals()
         if status != FASTBIN_OK:
-            succeed_with(status, &self.spec, scores, bad_row, rows.first_row)
+            succeed_with(status, &self.spec, scores, bad_row, rows.first_row, "model")
         return 0
 
     def predict(self, scores, *, tie_keys=None, seed=None, out=None, nan="error"):

@@ -17,9 +17,24 @@ def status_text(int status):
     return fastbin_status_string(<fastbin_status>status).decode("ascii")
 
 
+cdef str NOT_WHOLE = (
+    "copy it again from where it was written, and compare the SHA-256 of both; if that one is damaged too, make a new one"
+)
+
+# What to do about bytes that cannot be read; a model that contradicts itself has a right checksum, and came so.
+cdef dict REMEDIES = {
+    FASTBIN_ERROR_MAGIC: "name a file that fastbin wrote, or copy it again as bytes",
+    FASTBIN_ERROR_FORMAT_VERSION: "update fastbin",
+    FASTBIN_ERROR_LENGTH: NOT_WHOLE,
+    FASTBIN_ERROR_CHECKSUM: NOT_WHOLE,
+}
+
+
 cdef object error_of(fastbin_status status):
     """The exception for a status code."""
     cdef str text = fastbin_status_string(status).decode("ascii")
+    if status in REMEDIES:
+        text = f"{text}; {REMEDIES[status]}"
     if status == FASTBIN_ERROR_MEMORY:
         return MemoryError(text)
     if FASTBIN_ERROR_MAGIC <= status <= FASTBIN_ERROR_CONTENT:
@@ -44,16 +59,16 @@ cdef object score_range_of(const fastbin_model_spec *spec):
 
 
 cdef int succeed_with(
-    fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row, Py_ssize_t first_row=0,
+    fastbin_status status, const fastbin_model_spec *spec, scores, Py_ssize_t row, Py_ssize_t first_row=0, str served_by="",
 ) except -1:
     """The same after scoring: the error for a bad score names its row. Row -1: `scores` is one number.
 
-    `scores` are those from `first_row` of a longer column, and `row` counts from there.
+    `scores` are those from `first_row` of a longer column, and `row` counts from there. `served_by` as in `refuse_scores`.
     """
     if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
         if row < 0:
-            refuse_scores(np.array([scores]), score_range_of(spec), name="score")
-        refuse_scores(scores, score_range_of(spec), first=row, first_row=first_row)
+            refuse_scores(np.array([scores]), score_range_of(spec), name="score", served_by=served_by)
+        refuse_scores(scores, score_range_of(spec), first=row, first_row=first_row, served_by=served_by)
     return succeed(status)
 
 
@@ -151,7 +166,7 @@ cdef class ModelOwner:
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             if view.len == 0:
-                raise FormatError("no bytes: an empty file is not a model")
+                raise FormatError(f"no bytes: an empty file is not a model; {NOT_WHOLE}")
             if view.len >= 4 and memcmp(view.buf, b"\x89FBT", 4) == 0:
                 raise FormatError("a set of models, and not a single one: ModelSet.from_bytes and fastbin.load read it")
             self._adopt(fastbin_model_read(view.buf, view.len, &self.model))

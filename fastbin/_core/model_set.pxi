@@ -226,7 +226,7 @@ cdef class NativeModelSet(SetOwner):
             raise InputError(f"row {first_row + row}: {error_of(status)}")
         if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
             describe_model(self.spec.models[model if model >= 0 else self.spec.pool], &spec)
-        return succeed_with(status, &spec, scores, row, first_row)
+        return succeed_with(status, &spec, scores, row, first_row, "set")
 
     # ------------------------------------------------------------------ many scores
 

@@ -182,7 +182,7 @@ cdef class SetOwner:
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             if view.len == 0:
-                raise FormatError("no bytes: an empty file is not a set of models")
+                raise FormatError(f"no bytes: an empty file is not a set of models; {NOT_WHOLE}")
             if view.len >= 4 and memcmp(view.buf, b"\x89FBM", 4) == 0:
                 raise FormatError("a single model, and not a set of models: BinnedModel.from_bytes and fastbin.load read it")
             self._adopt(fastbin_set_read(view.buf, view.len, &self.set))

@@ -70,7 +70,7 @@ cdef fastbin_stream *stream_of(data) except NULL:
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if view.len == 0:
-            raise FormatError("no bytes: an empty file is not a stream")
+            raise FormatError(f"no bytes: an empty file is not a stream; {NOT_WHOLE}")
         succeed_as(fastbin_stream_read(view.buf, view.len, &stream), "stream")
     finally:
         PyBuffer_Release(&view)

@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, UInt64s
-from fastbin._base.checks import clip_scores
+from fastbin._base.checks import IMPUTE, clip_scores
 from fastbin._base.errors import InputError
 from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin.cli import _options as options
@@ -138,7 +138,7 @@ class Scorer:
             for batch in watched(table.batches()):
                 columns = list(batch.columns)
                 numbers = [
-                    read_numbers(table, name, columns[position], first_row, propagate=self._nan == "propagate")
+                    read_numbers(table, name, columns[position], first_row, propagate=self._nan == "propagate", fill=IMPUTE)
                     for name, position in zip(self._numbers, positions, strict=True)
                 ]
                 if to_parquet and table.is_text:

@@ -19,12 +19,12 @@ MISSING_WORDS = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
 
 def read_numbers(
     table: Table, name: str, column: Any, first_row: int, *, whole: bool = False, propagate: bool = False,
-    remedy: Callable[[], Words] = str,
+    remedy: Callable[[], Words] = str, fill: Words = "remove or fill such rows first",
 ) -> Array:  # fmt: skip
     """One column of a record batch as numbers; `table`, `name` and `first_row` are its place, for messages.
 
     Text becomes float64, or bool, and, if `whole`, int64 where all of it is whole numbers. Missing values are an error, or NaN
-    if they `propagate`. `remedy` says how values that are not numbers can be read.
+    if they `propagate`. `remedy` says how values that are not numbers can be read, `fill` what to do with missing ones.
     """
     pa = pyarrow()
     column = as_plain(column)
@@ -37,7 +37,7 @@ def read_numbers(
     if column.null_count:
         if not propagate:
             row = first_row + first_true(column.is_null())
-            raise InputError(f"{table.place(row)}, column {name}: the value is missing", "remove or fill such rows first")
+            raise InputError(f"{table.place(row)}, column {name}: the value is missing", fill)
         column = column.cast(pa.float64())  # NumPy integers have no place for it
     return np.asarray(column.to_numpy(zero_copy_only=False))
 

@@ -93,7 +93,9 @@ class LabelReader:
     def check_positive(self) -> None:
         """After the last chunk: refuse a positive value that no row has."""
         if self._seen is not None and self._seen.lacks_positive:
-            raise self._error(f"no label is {self._positive!r}, all are {self._seen.zeros[0]!r}")
+            raise self._error(
+                f"no label is {self._positive!r}, all are {self._seen.zeros[0]!r}", remedy=self._seen.say_positive
+            )
 
     def read(self, column: Any, first_row: int) -> Array:
         """The labels in a chunk of the column, an Arrow array that starts at this row of the table.
@@ -119,8 +121,11 @@ class LabelReader:
             raise self._error("the label is missing; remove such rows first", first_row + row)
         if seen.n_strange:
             zero, third = seen.zeros[:2]
-            row = _first_row([value == third for value in values], codes)
-            raise self._error(f"{third!r} is neither {positive!r} nor {zero!r}; labels have two values", first_row + row)
+            row = first_row + _first_row([value == third for value in values], codes)
+            if not seen.ones:
+                complaint = f"no label up to here is {positive!r}: they are {seen.shown_zeros}"
+                raise self._error(complaint, row, remedy=seen.say_positive)
+            raise self._error(f"{third!r} is neither {positive!r} nor {zero!r}; labels have two values", row)
         return ones
 
     def _is_text(self, kind: Any) -> bool:
@@ -148,10 +153,10 @@ class LabelReader:
             return text, str
         raise self._error(f"holds {kind}, not labels")
 
-    def _error(self, complaint: str, row: int | None = None) -> InputError:
+    def _error(self, complaint: str, row: int | None = None, remedy: Words = "") -> InputError:
         """An error about the column, or about one of its rows."""
         place = self._table.path if row is None else self._table.place(row)
-        return InputError(f"{place}, column {self._name}: {complaint}")
+        return InputError(f"{place}, column {self._name}: {complaint}", remedy)
 
 
 def _first_row(is_so: list[bool], codes: Int64s) -> int:

@@ -38,6 +38,37 @@ def test_alpha_is_named(call: Any, columns: Any, n: str) -> None:
     assert np.shape(call(*columns, alpha=0.1))[0] == 300
 
 
+def test_another_spelling_of_a_label_is_proposed() -> None:
+    words = np.where(LABELS == 1, "bad", "good")
+    for positive, told in (
+        ("Bad", "did you mean 'bad'?"), (" bad ", "did you mean 'bad'?"), ("good1", "pass positive="), ("ba", "pass positive="),
+    ):  # fmt: skip
+        problem = f"is {positive!r}, which is none of the labels"
+        seen = " and ".join(map(repr, dict.fromkeys(words.tolist())))
+        refuses(f"InputError positive: {problem}: they are {seen}; {told}", CAL.fit, SCORES, words, positive=positive)
+        told = f"InputError positive: {problem} in y: they are *; {told}"
+        refuses(told, fb.engines.fit, pl.DataFrame({"p": SCORES, "y": words}), score="p", label="y", positive=positive)
+    refuses("InputError positive: *; did you mean 1?", CAL.fit, SCORES, LABELS, positive="1")
+    place = f"labels[{int(np.argmax(words != words[0]))}]"
+    told = f"InputError {place}: *, neither 'Bad' nor *; labels have two values; did you mean 'bad'?"
+    refuses(told, fb.online.StreamingBinning([0.5]).update, SCORES, words, positive="Bad")
+
+
+def test_what_can_be_done_about_a_score_when_it_is_served() -> None:
+    nan = 'is NaN; impute such scores, leave them out, or pass nan="propagate" to predict'
+    clip = "is 1.5, outside [0, 1]; pass scores of the kind that was fitted; where others should get the nearest end's answer, "
+    model, models, taken = CAL.model_, SEGMENTED.model_, 'take model.with_out_of_range("clip")'
+    for call, place, columns, remedy in (
+        (model.predict, "scores[0]", (), taken), (model.predict_one, "score", (), taken), (CAL.predict, "scores[0]", (), taken),
+        (models.predict, "scores[0]", ([0],), 'fit with out_of_range="clip"'),
+        (models.predict_one, "score", (0,), 'fit with out_of_range="clip"'),
+    ):  # fmt: skip
+        for score, told in ((np.nan, nan), (1.5, clip + remedy)):
+            refuses(f"InputError {place}: {told}", call, score if place == "score" else [score], *columns)
+    assert model.with_out_of_range("clip").predict([1.5]) == model.predict([1.0])
+    assert np.isnan(model.predict([np.nan], nan="propagate")).all()
+
+
 TEXTS = ["0.1", "0.9"]
 
 
@@ -67,7 +98,7 @@ def test_percentages_are_told_what_they_are() -> None:
         lambda: CAL.predict(100 * SCORES),
     ):
         refuses(message, call)
-    refuses("InputError score: is 45.0, outside [0, 1]; these look like percentages", CAL.model_.predict_one, 45.0)
+    refuses("InputError score: is 45.0, outside [0, 1]; these look like percentages: divide", CAL.model_.predict_one, 45.0)
     fb.CertifiedCalibration(score_range=(0, 100)).fit(100 * SCORES, LABELS)
     for others in (8 * SCORES - 4, 9 * SCORES, 150 * SCORES, -100 * SCORES):
         at = int(np.argmax((others < 0) | (others > 1)))

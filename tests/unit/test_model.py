@@ -252,16 +252,25 @@ def patched(data: bytes, position: int, value: int) -> bytes:
     return data[:position] + bytes([value]) + data[position + 1 :]
 
 
+AGAIN = "; copy it again from where it was written, and compare the SHA-256 of both; if that one is damaged too, make a new one"
+EMPTY = f"no bytes: an empty file is not a model{AGAIN}"
+FOREIGN = "not a fastbin model, or damaged by a text-mode transfer; name a file that fastbin wrote, or copy it again as bytes"
+LENGTH = f"the model is truncated, or has bytes behind its end{AGAIN}"
+NEWER = "the model was written by a newer version of fastbin than this one can read; update fastbin"
+
 DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "empty": (lambda data: b"", "no bytes: an empty file is not a model"),
-    "text": (lambda data: b"score,label\n0.5,1\n" * 20, "not a fastbin model, or damaged by a text-mode transfer"),
-    "line ends": (lambda data: data.replace(b"\r\n", b"\n"), "not a fastbin model, or damaged by a text-mode transfer"),
-    "short": (lambda data: data[:-1], "the model is truncated, or has bytes behind its end"),
-    "head only": (lambda data: data[:40], "the model is truncated, or has bytes behind its end"),
-    "long": (lambda data: data + b"\0", "the model is truncated, or has bytes behind its end"),
-    "twice": (lambda data: data + data, "the model is truncated, or has bytes behind its end"),
-    "newer": (lambda data: patched(data, 8, 2), "the model was written by a newer version of fastbin than this one can read"),
-    "flipped": (lambda data: patched(data, 100, data[100] ^ 1), "the checksum of the model does not match: it is damaged"),
+    "empty": (lambda data: b"", EMPTY),
+    "text": (lambda data: b"score,label\n0.5,1\n" * 20, FOREIGN),
+    "line ends": (lambda data: data.replace(b"\r\n", b"\n"), FOREIGN),
+    "short": (lambda data: data[:-1], LENGTH),
+    "head only": (lambda data: data[:40], LENGTH),
+    "long": (lambda data: data + b"\0", LENGTH),
+    "twice": (lambda data: data + data, LENGTH),
+    "newer": (lambda data: patched(data, 8, 2), NEWER),
+    "flipped": (
+        lambda data: patched(data, 100, data[100] ^ 1),
+        f"the checksum of the model does not match: it is damaged{AGAIN}",
+    ),
 }
 
 

@@ -42,7 +42,9 @@ def test_scores_beyond_the_range_get_the_answer_of_its_end(method: str) -> None:
     write("new.csv", ["id,score", "a,-0.5", "b,0", "c,0.3", "d,1", "e,1.7"])
     bins = [] if method == "isotonic" else ["--n-bins", "4"]
     run("fit", "s.csv", "--method", method, *bins, "-o", "refusing.fbm")
-    assert "line 2" in run("predict", "refusing.fbm", "new.csv", "--seed", "1", "-o", "out.csv", code=1)
+    told = run("predict", "refusing.fbm", "new.csv", "--seed", "1", "-o", "out.csv", code=1)
+    assert "line 2" in told
+    assert "nearest end's answer, fit with --out-of-range clip\n" in told
     run("fit", "s.csv", "--method", method, *bins, "--out-of-range", "clip", "-o", "m.fbm")
     model = fb.load("m.fbm")
     assert bare(model) == bare(fb.load("refusing.fbm").with_out_of_range("clip"))  # which says that it was changed

@@ -249,7 +249,9 @@ def test_missing_scores_propagate_on_request() -> None:
     Path("gaps.csv").write_text("p,t\n0.5,a\n,b\nNA,c\n0.25,d\n")
     pq.write_table(pa.table({"p": [0.5, None, float("nan"), 0.25], "t": list("abcd")}), "gaps.parquet")
     for source in ("gaps.csv", "gaps.parquet"):
-        assert "column p: the value is" in refusal("predict", "m.fbm", source, "-o", "out.csv")
+        told = refusal("predict", "m.fbm", source, "-o", "out.csv")
+        assert "column p: the value is" in told
+        assert "give --nan propagate to fastbin predict" in told
         run("predict", "m.fbm", source, "--nan", "propagate", "--interval", "0.1", "--seed", "1", "-o", "out.csv")
         after = read("out.csv")
         for name in ("calibrated", "calibrated_lower", "calibrated_upper"):

@@ -24,6 +24,7 @@ from fresh_python import environment
 RNG = np.random.default_rng(7)
 SCORES = RNG.random(3000).round(6)
 LABELS = (RNG.random(3000) < SCORES).astype(int)
+SAY_POSITIVE = "give --positive with the value whose probability you want"
 MODEL = bare(fb.UniformMassBinning(n_bins=5).fit(SCORES, LABELS).model_)
 
 
@@ -274,7 +275,7 @@ def test_labels_of_two_numbers(column: Any, positive: str) -> None:
 def test_numbers_that_are_written_otherwise(words: dict[int, str], positive: str) -> None:
     Path("a.csv").write_text(csv_of(slice(0, 3000), words=words))
     assert fitted("a.csv", "--positive", positive) == MODEL
-    assert refusal("fit", "a.csv", "--positive", "3").endswith("labels have two values")
+    assert refusal("fit", "a.csv", "--positive", "3").endswith(SAY_POSITIVE)
 
 
 def test_labels_that_are_not_two_values() -> None:
@@ -283,10 +284,13 @@ def test_labels_that_are_not_two_values() -> None:
         "a.csv, line 4, column y: 'maybe' is neither 'yes' nor 'no'; labels have two values"
     )
     assert refusal("fit", "a.csv", "--positive", "Yes") == (
-        "a.csv, line 3, column y: 'no' is neither 'Yes' nor 'yes'; labels have two values"
+        "a.csv, line 3, column y: no label up to here is 'Yes': they are 'yes' and 'no', ...; did you mean 'yes'?"
     )
+    assert refusal("fit", "a.csv", "--positive", "positive").endswith(f"they are 'yes' and 'no', ...; {SAY_POSITIVE}")
     Path("a.csv").write_text("p,y\n0.5,no\n0.5,no\n")
     assert refusal("fit", "a.csv", "--positive", "yes") == "a.csv, column y: no label is 'yes', all are 'no'"
+    told = "a.csv, column y: no label is ' NO', all are 'no'; did you mean 'no'?"
+    assert refusal("fit", "a.csv", "--positive", " NO") == told
     MODEL.save("m.fbm")
     assert "2 outcomes" in run("monitor", "m.fbm", "a.csv", "--positive", "yes").output  # a day without any is allowed
     Path("a.csv").write_text("p,y\n0.5,yes\n0.5,\n")
