@@ -47,7 +47,8 @@ def on_falling(counts: Array, ones: Array, level: float = LEVEL) -> str | None:
     return (
         f"{FALLS}: the share of label 1 is {ones_lower / n_lower:.3g} among the {n_lower:,} lower scores and "
         f"{ones_upper / n_upper:.3g} among the {n_upper:,} upper ones (Fisher's exact test, one-sided: p = {p:.2g}); these "
-        "look like the scores of the other class: pass column 1 of predict_proba, or 1 - scores; fastbin never flips scores"
+        "look like the scores of the other class: pass the column of predict_proba that stands where the event stands in "
+        "classes_, or 1 - scores; fastbin never flips scores"
     )
 
 

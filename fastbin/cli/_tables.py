@@ -435,7 +435,7 @@ class LabelledColumns:
         self._numbers, self._texts = {**rows.columns(table), **more}, {**own, **texts}
         self.columns = {**self._numbers, **own}
         check_same_event(model.event, rows.positive)
-        self._options |= {"label": "labels", "positive": rows.positive, "propagate": propagate}
+        self._options |= {"label": "labels", "positive": rows.positive, "event": model.event, "propagate": propagate}
 
     def all_rows(self) -> Read:
         """All rows at once."""

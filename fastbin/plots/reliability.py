@@ -54,6 +54,7 @@ def reliability_diagram(
     *,
     n_bins: int = N_BINS,
     sample_weight: Any = None,
+    positive: Any = None,
     alpha: float | None = 0.1,
     limit: float | None = None,
     ax: Axes | None = None,
@@ -67,11 +68,13 @@ def reliability_diagram(
         samples of the fit are drawn, bin by bin. A mapping of names to these, or to pairs of predictions and labels, draws
         several over each other, at most seven, with a legend.
     labels : array-like of shape (n,), optional
-        0 or 1, or bool.
+        0 or 1, or bool; with `positive` any two values.
     n_bins : int
         Into how many bins predictions with many values are divided.
     sample_weight : array-like of shape (n,), optional
         Integers are frequencies, floats importance weights.
+    positive : optional
+        The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
     alpha : float or None
         Failure probability of the intervals of all bins together; None draws none. Tables have their own.
     limit : float in (0, 1], optional
@@ -96,7 +99,8 @@ def reliability_diagram(
     >>> ax.get_xlabel()
     'mean prediction'
     """
-    tables = tables_of(predictions, labels, "predictions", n_bins=n_bins, sample_weight=sample_weight, alpha=alpha)
+    options = {"n_bins": n_bins, "sample_weight": sample_weight, "positive": positive}
+    tables = tables_of(predictions, labels, "predictions", alpha=alpha, **options)
     n_left_out = len(tables) - MOST_SERIES
     tables = {name: coarser(table) for name, table in list(tables.items())[:MOST_SERIES]}
     ax = axes_or_new(ax, 4.2)

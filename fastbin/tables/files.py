@@ -111,17 +111,17 @@ def _open_file(path: str, delimiter: str | None, decimal: str, encoding: str) ->
 class ColumnReader:
     """One reading of some columns of a table, by argument, from the first row on.
 
-    `label` is the argument that holds labels; the rules `whole` and `propagate` of `read_numbers` apply to these arguments.
+    `label` is the argument that holds labels, `event` the label that a model gives the probability of, where one is known; the rules `whole` and `propagate` of `read_numbers` apply to these arguments.
     """
 
     def __init__(
         self, table: Table, columns: Mapping[str, str], *, label: str | None = None, positive: Any = None,
-        whole: Collection[str] = (), propagate: Collection[str] = (),
+        event: str = "", whole: Collection[str] = (), propagate: Collection[str] = (),
     ) -> None:  # fmt: skip
         self.names = [table.check_column(name) for name in dict.fromkeys(columns.values())]
         self.first_row = 0  # of the next batch
         self._table, self._columns, self._label = table, columns, label
-        self._labels = None if label is None else LabelReader(table, columns[label], positive)
+        self._labels = None if label is None else LabelReader(table, columns[label], positive, event)
         self._whole, self._propagate = whole, propagate
 
     def read(self, batch: Any) -> dict[str, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Int64s
 from fastbin._base.checks import SAY_POSITIVE, Labels, ScoreRange, is_missing, refuse_words
-from fastbin._base.errors import InputError, InputTypeError, Words, joined
+from fastbin._base.errors import InputError, InputTypeError, Words, by_name, joined
 from fastbin.tables.columns import MISSING_WORDS, as_number, as_numbers, coded, is_text, read_numbers
 from fastbin.tables.table import Table, as_plain, pyarrow
 
@@ -83,11 +83,12 @@ class LabelReader:
     """One reading of the column of labels, chunk by chunk.
 
     Without `positive` labels are 0 and 1, or true and false. A `positive` that is a number, or is written as one, is compared
-    with numbers as a number, in a text file too; true and false are 1 and 0 where it is a number.
+    with numbers as a number, in a text file too; true and false are 1 and 0 where it is a number. `event` is the label that a
+    model gives the probability of, for the remedy alone: it is not taken unsaid.
     """
 
-    def __init__(self, table: Table, name: str, positive: Any) -> None:
-        self._table, self._name, self._positive = table, name, positive
+    def __init__(self, table: Table, name: str, positive: Any, event: str = "") -> None:
+        self._table, self._name, self._positive, self._event = table, name, positive, event
         self._seen: Labels | None = None  # from the first chunk on, which says the type
 
     def check_positive(self) -> None:
@@ -104,7 +105,7 @@ class LabelReader:
         """
         if self._positive is not None:
             return self._compare(column, first_row)
-        numbers = read_numbers(self._table, self._name, column, first_row, remedy=lambda: _say_positive(column))
+        numbers = read_numbers(self._table, self._name, column, first_row, remedy=lambda: _say_positive(column, self._event))
         ones = numbers == 1
         return ones if (ones | (numbers == 0)).all() else numbers
 
@@ -164,11 +165,12 @@ def _first_row(is_so: list[bool], codes: Int64s) -> int:
     return int(np.argmax(np.array(is_so)[codes]))
 
 
-def _say_positive(column: Any, most: int = 3) -> Words:
-    """The remedy for labels that are not numbers; it names a few of them, in the order in which they come."""
+def _say_positive(column: Any, event: str, most: int = 3) -> Words:
+    """The remedy for labels that are not numbers; it names a few of them, in the order in which they come, and a known event."""
     values = pyarrow().compute.unique(as_plain(column).drop_null()).to_pylist()[:most]
-    texts = (value.decode("utf8", errors="replace") if isinstance(value, bytes) else value for value in values)
-    return joined(f"the labels are {' and '.join(map(repr, texts))}", SAY_POSITIVE)
+    texts = [value.decode("utf8", errors="replace") if isinstance(value, bytes) else value for value in values]
+    named = f"the model gives the probability of {event!r}: pass ", by_name("positive", event)
+    return joined(f"the labels are {' and '.join(map(repr, texts))}", named if event in texts else SAY_POSITIVE)
 
 
 def _word(text: bytes, positive: str, is_number: bool) -> str | None:

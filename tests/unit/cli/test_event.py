@@ -134,6 +134,15 @@ def test_the_other_event_is_refused_and_scores_of_the_other_class_are_told(folde
     assert "labels fall as scores rise" in run("fit", rows, *columns, "-o", str(folder / "paid.fbm"))
 
 
+def test_the_event_of_the_model_is_the_remedy_for_words(folder: Path) -> None:
+    arguments = ["assess", str(folder / "credit.fbm"), str(folder / "test.csv"), "--score", "p", "--label", "outcome"]
+    refused = CliRunner().invoke(command_line, arguments)
+    assert refused.exit_code == 1
+    told = "; the model gives the probability of 'default': pass --positive default\n"
+    assert refused.output.endswith(told), refused.output
+    assert "with the label 'default'" in run(*arguments, "--positive", "default")
+
+
 def test_provenance_is_shown(folder: Path) -> None:
     model = fb.load(folder / "credit.fbm")
     shown = run("inspect", str(folder / "credit.fbm"))

@@ -109,6 +109,16 @@ def test_reliability_diagram_shows_rates_intervals_and_masses(ax: Any, data: tup
     )
 
 
+def test_labels_may_be_words(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
+    words = np.where(data[1], "bad", "good")
+    for predictions, labels in ((data[0], words), ({"raw": (data[0], words)}, None)):
+        plots.reliability_diagram(predictions, labels, positive="bad", ax=ax)
+    plots.reliability_diagram(*data, ax=ax)
+    first, second, third = (points.get_offsets() for points in ax.collections if len(points.get_offsets()) > 1)
+    assert np.array_equal(first, third)
+    assert np.array_equal(second, third)
+
+
 def test_several_tables_have_a_legend_and_no_strip(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
     tables = {"before": assess.reliability_table(*data), "after": assess.reliability_table(data[0] ** 2, data[1])}
     plots.reliability_diagram(tables, ax=ax)
