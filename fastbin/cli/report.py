@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fastbin._model.view import counted
 from fastbin.cli import _options as options
 from fastbin.cli._console import working
 from fastbin.cli._files import Output, display_name
@@ -46,6 +47,7 @@ def command(model: str, file: str, output: str, title: str, quiet: bool, rows: R
         page = render_report(assessment, title=title, model_source=model_name, test_source=file_name)
         out.write(page.encode("utf8"))
     if not quiet:
-        out.messages().print(f"{output}: {assessment.n_samples:,} test samples, {len(assessment.cautions)} cautions.")
+        n = assessment.n_samples
+        out.messages().print(f"{output}: {counted(n, 'test sample')}, {counted(len(assessment.cautions), 'caution')}.")
         if assessment.check is not None:
             out.messages().print(str(assessment.check))
