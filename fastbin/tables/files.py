@@ -111,7 +111,8 @@ def _open_file(path: str, delimiter: str | None, decimal: str, encoding: str) ->
 class ColumnReader:
     """One reading of some columns of a table, by argument, from the first row on.
 
-    `label` is the argument that holds labels, `event` the label that a model gives the probability of, where one is known; the rules `whole` and `propagate` of `read_numbers` apply to these arguments.
+    `label` is the argument that holds labels, and `event` the label that a model gives the probability of, where one is known.
+    The rules `whole` and `propagate` of `read_numbers` apply to these arguments.
     """
 
     def __init__(

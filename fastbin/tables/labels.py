@@ -166,7 +166,7 @@ def _first_row(is_so: list[bool], codes: Int64s) -> int:
 
 
 def _say_positive(column: Any, event: str, most: int = 3) -> Words:
-    """The remedy for labels that are not numbers; it names a few of them, in the order in which they come, and a known event."""
+    """The remedy for labels that are not numbers; it names a few of them, as they come, and an event among them."""
     values = pyarrow().compute.unique(as_plain(column).drop_null()).to_pylist()[:most]
     texts = [value.decode("utf8", errors="replace") if isinstance(value, bytes) else value for value in values]
     named = f"the model gives the probability of {event!r}: pass ", by_name("positive", event)

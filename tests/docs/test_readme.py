@@ -15,6 +15,7 @@ import pytest
 from docs.shell import need, run
 
 import fastbin as fb
+from fresh_python import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf8")
@@ -91,6 +92,11 @@ def test_the_figures_of_its_prose() -> None:
     assert fb.epsilon(10_000, n_bins=10, alpha=0.1) == tight
     assert "is about a hundredth larger" in prose
     assert 0.005 < hull / cal.certificate(alpha=0.1).epsilon - 1 < 0.02
+    assert "`CertifiedCalibration` keeps nearly all of the order" in prose
+    served = fb.CertifiedCalibration().fit(scores, scores > rng.random(10_000)).predict(np.sort(scores))
+    assert (np.diff(served) >= 0).all()
+    _, tied = np.unique(served, return_counts=True)
+    assert ((tied / 10_000) ** 2).sum() < 0.002  # the share of pairs whose order is lost
     told = [fb.epsilon(n, n_bins=10, alpha=0.1) for n in (1_000, 10_000)]
     assert "1,000 in 10 bins promise {:.2f}, 10,000 promise {:.2f}".format(*told) in prose
 
@@ -122,6 +128,23 @@ def test_losses_are_those_of_the_arena() -> None:
     n_sets = re.match(r"\d+ score sets", saved)
     assert n_sets is not None
     assert f"of {n_sets[0]}" in README
+
+
+def test_speeds_are_those_of_the_saved_runs(tmp_path: Path) -> None:
+    """bench/tables.py writes the tables of the README and of docs/speed.md from bench/results anew, and changes nothing."""
+    if not (ROOT / "bench" / "results").is_dir():
+        pytest.skip("bench/ is not part of this distribution")
+    shutil.copytree(ROOT / "bench", tmp_path / "bench")
+    (tmp_path / "docs").mkdir()
+    pages = ("README.md", "docs/speed.md")
+    for page in pages:
+        shown = (ROOT / page).read_text(encoding="utf8")
+        emptied = re.sub(r"(?s)(<!-- bench:start -->).*(<!-- bench:end -->)", r"\1\n\2", shown)
+        assert emptied != shown
+        (tmp_path / page).write_text(emptied, encoding="utf8")
+    run_python(str(tmp_path / "bench" / "tables.py"))
+    for page in pages:
+        assert (tmp_path / page).read_text(encoding="utf8") == (ROOT / page).read_text(encoding="utf8")
 
 
 def test_a_macro_is_made_of_an_export(folder: Path) -> None:
