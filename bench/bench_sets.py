@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
-from statistics import median
 
 import cases
 import numpy as np
 import pytest
 from cases import SETS, SetCase, rows
-from measure import paired
+from measure import paired, processor_seconds
 
 import fastbin as fb
 
@@ -30,16 +27,6 @@ def _check(models: fb.ModelSet, scores: np.ndarray, cells: np.ndarray, values: n
     for key in models.cells[:: len(models) // 20]:
         mine = cells == key
         assert np.array_equal(values[mine], models[key].predict(scores[mine]))
-
-
-def _processor_seconds(call: Callable[[], object], rounds: int) -> float:
-    """The median; what is asked of reading is a time and no ratio, and others who use the machine must not count."""
-    times = []
-    for _ in range(rounds):
-        started = time.process_time()
-        call()
-        times.append(time.process_time() - started)
-    return median(times)
 
 
 @pytest.mark.parametrize("case", SETS, ids=lambda case: case.name)
@@ -63,7 +50,7 @@ def bench_sets(case: SetCase, is_long: bool, benchmark, report) -> None:
         "find random": partial(models.find, mixed),
     }
     timed = paired(contestants, seconds=10 if is_long else 3)
-    seconds = _processor_seconds(read, 30 if is_long else 10)
+    seconds = processor_seconds(read, 30 if is_long else 10)
     report(case.name, cases.READ_MS, 1e3 * seconds)
     report(case.name, cases.READ_NS_A_BYTE, 1e9 * seconds / len(data))
     report(case.name, cases.SORTED_TO_ONE, timed.ratio("sorted", to="one model"))

@@ -345,6 +345,18 @@ SETS = [
     SetCase("Beta(.5, 5)", 1000, 10, 1000, has_steps=True, targets={READ_NS_A_BYTE: Asked(at_most=4)}),
 ]
 
+# ------------------------------------------------------------------------------------------------- certificates
+
+CERTIFICATE_TO_BINS = Quantity("certificate of steps / of bins")
+CPU_MS = Quantity("CPU", "ms")
+CERTIFY_SET = "certify_set, 999 models of 10 bins"
+COMMON_RADIUS = "common radius, 300 counts of 100 to 1,000"
+
+
+def certificate(n: int) -> str:
+    return f"certificate of CertifiedCalibration, n = {size(n)}"
+
+
 # ------------------------------------------------------------------------------------------------- other packages
 
 PEERS = (
@@ -390,6 +402,9 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
     **{name: asked for name, (_, _, asked) in FINE_FITS.items()},
     **{case.name: case.targets for case in SEGMENT_FITS},
+    **{certificate(n): {CERTIFICATE_TO_BINS: Asked(at_most=most)} for n, most in ((10**4, 7), (10**6, 20))},
+    CERTIFY_SET: {CPU_MS: Asked(at_most=100)},
+    COMMON_RADIUS: {CPU_MS: Asked(at_most=50)},
     **{parquet_fit(n): asked for n, asked in PARQUET_FITS.items()},
     LARGEST_FILE: {PEAK_MB: Asked(at_most=500)},
     **{case.name: case.targets for case in ENGINE_FITS},

@@ -424,7 +424,7 @@ def certificate_of(
         n_samples=int(evidence.n_samples),
         n_bins=int(evidence.n_bins),
         silent=unwritten_end(evidence),
-        uncovered_bins=tuple(np.flatnonzero(~covered).tolist()),
+        uncovered_bins=() if covered.all() else tuple(np.flatnonzero(~covered).tolist()),
         assumptions=tuple(assumptions),
         **statement,
     )
@@ -452,11 +452,16 @@ def certificate_from_intervals(
     if covered is None:
         covered = np.asarray(evidence.counts) > 0
     require_samples(covered)
-    radii = np.maximum(intervals[:, 1] - low, high - intervals[:, 0]) + delta
-    radii = np.where(covered, np.minimum(radii, 1.0), 1.0)
+    radii = radii_of(intervals, low, high, delta, covered)
     n_steps = int(evidence.n_steps) if served is not None and has_steps(evidence) else 0  # type: ignore[attr-defined]
     epsilon, alpha = float(radii[covered].max()), float(alpha)
     return certificate_of(evidence, epsilon, covered, radii=tuple(radii.tolist()), alpha=alpha, n_steps=n_steps, **statement)
+
+
+def radii_of(intervals: Float64s, low: Float64s, high: Float64s, delta: Float64s | float, covered: Bools) -> Float64s:
+    """The distance of what is served in each bin, from low to high, to the far end of its interval; 1 where not `covered`."""
+    radii = np.maximum(intervals[:, 1] - low, high - intervals[:, 0]) + delta
+    return np.where(covered, np.minimum(radii, 1.0), 1.0)
 
 
 # ------------------------------------------------------------------------------------------------- words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from fastbin.guarantees.certificate import (
     certificate_of,
     check_bound,
     draws_from,
+    radii_of,
     require_samples,
     sentences,
 )
@@ -41,8 +42,8 @@ from fastbin.guarantees.evidence import (
 from fastbin.guarantees.intervals import interval, interval_of_interior
 from fastbin.guarantees.law import ece_bound, exact_radius, one_sided_radius
 from fastbin.guarantees.n_bins import KINDS, UNIFORM_MASS, hoeffding_epsilon
-from fastbin.intervals import clopper_pearson, sidak
-from fastbin.intervals.binomial import beta_quantile
+from fastbin.intervals import sidak
+from fastbin.intervals.binomial import beta_quantile, exact_ends
 
 
 def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
@@ -107,24 +108,56 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     bound, evidence = check_bound(bound, kind), as_evidence(evidence)
     if is_moved(evidence):
         return _certify_moved(evidence, alpha, kind, bound)
-    if evidence.scheme in CERTIFIED or has_steps(evidence):
+    if is_of_steps(evidence):
         return certify_steps(evidence, alpha, kind, bound)
     interior = require_interior(evidence)
     covered = interior.is_covered
     require_samples(covered)
-    statement: dict[str, Any] = {"kind": kind, "bound": bound, "assumptions": assumptions_of(evidence, kind, bound)}
-    if bound in ("clopper-pearson", "hull"):
-        if bound == "hull":
-            interior = interior_for_any_law(evidence, interior)
-            covered = interior.is_covered
-        intervals = _clopper_pearson(interior, alpha, kind)
-        theorem = f"Clopper & Pearson 1934{_SHARE[kind]}; {binomial_law(evidence, bound)}"
-        return certificate_from_intervals(evidence, intervals, covered=covered, alpha=alpha, theorem=theorem, **statement)
+    if bound in OF_INTERVALS:
+        return certify_bins([evidence], [interior], [alpha], kind, bound)[0]
     epsilon, theorem = _BOUNDS[bound](evidence, interior, alpha, kind)
     if kind == "ece" and bound != "hoeffding":  # allows for what empty bins can add
         covered = np.ones_like(covered)
-    alpha_of_kind = None if kind == "expected-ece" else alpha
-    return certificate_of(evidence, min(1.0, epsilon), covered, alpha=alpha_of_kind, theorem=theorem, **statement)
+    return certificate_of(
+        evidence, min(1.0, epsilon), covered, alpha=None if kind == "expected-ece" else alpha, kind=kind, bound=bound,
+        theorem=theorem, assumptions=assumptions_of(evidence, kind, bound),
+    )  # fmt: skip
+
+
+# The bounds of a promise about each bin that are ends of an interval.
+OF_INTERVALS = ("clopper-pearson", "hull")
+
+
+def certify_bins(
+    models: Sequence[Evidence], interiors: Sequence[Interior], alphas: Sequence[float], kind: str, bound: str
+) -> list[Certificate]:
+    """The certificates of models of one value a bin, each at its own alpha, from intervals that are computed at once."""
+    if bound == "hull":
+        interiors = [interior_for_any_law(*each) for each in zip(models, interiors, strict=True)]
+    sizes = np.array([len(interior.counts) for interior in interiors])
+    levels = [_level(interior, alpha, kind) for interior, alpha in zip(interiors, alphas, strict=True)]
+    joined = Interior.joined(interiors)
+    values = np.concatenate([np.asarray(evidence.values, np.float64) for evidence in models])
+    intervals = interval_of_interior(joined, exact_ends, np.repeat(levels, sizes))
+    deltas = np.repeat([float(evidence.delta) for evidence in models], sizes)
+    radii = radii_of(intervals, values, values, deltas, joined.is_covered)
+    starts = np.cumsum(sizes) - sizes
+    epsilons = np.maximum.reduceat(np.where(joined.is_covered, radii, -1.0), starts).tolist()
+    return [
+        certificate_of(
+            evidence, epsilon, interior.is_covered, alpha=alpha, kind=kind, bound=bound, radii=tuple(own.tolist()),
+            theorem=f"Clopper & Pearson 1934{_SHARE[kind]}; {binomial_law(evidence, bound)}",
+            assumptions=assumptions_of(evidence, kind, bound),
+        )
+        for evidence, epsilon, interior, alpha, own in zip(
+            models, epsilons, interiors, alphas, np.split(radii, starts[1:]), strict=True
+        )
+    ]  # fmt: skip
+
+
+def is_of_steps(evidence: Evidence) -> bool:
+    """Whether a promise is about the average of what is served in a bin, of which `certify_steps` knows."""
+    return evidence.scheme in CERTIFIED or has_steps(evidence)
 
 
 def require_means(evidence: Evidence, bound_name: str, kind: str) -> None:
@@ -148,7 +181,7 @@ def _level(interior: Interior, alpha: float, kind: str) -> float:
 
 
 def _clopper_pearson(interior: Interior, alpha: float, kind: str) -> Float64s:
-    return interval_of_interior(interior, clopper_pearson, _level(interior, alpha, kind))
+    return interval_of_interior(interior, exact_ends, _level(interior, alpha, kind))
 
 
 _SHARE = {"conditional": ", with Sidak's level over the bins", "marginal": " at level alpha for each bin"}
@@ -381,7 +414,7 @@ _OF_STEPS = (
 def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
     """The certificate of a model of two resolutions; see `fastbin.guarantees.certify`."""
     interior = require_interior(evidence)
-    expected = ("data",) if kind == "ece" else ("clopper-pearson", "hull")
+    expected = ("data",) if kind == "ece" else OF_INTERVALS
     if evidence.scheme not in CERTIFIED or kind == "expected-ece" or bound not in expected:
         raise GuaranteeError(
             f"kind={kind!r} with bound={bound!r} is about values that are the means of their bins, and those of this model "
@@ -426,15 +459,14 @@ def _ends_of_bins(
 ) -> tuple[Float64s, Float64s, Float64s]:
     """The interval of each bin's rate, (B, 2), and the least and the greatest E[v | bin], which hold at once."""
     level = _level(interior, alpha, kind)
-    rates = _clopper_pearson(interior, alpha, kind)
     low = high = np.asarray(evidence.values, np.float64)
+    of_rates: Float64s | float = level
     if has_steps(evidence) or has_whole_ties(evidence):
         # Also where ties have left no step: a level that looked at the scores inside the bins would be none.
         masses = StepMasses(evidence, for_any_law=for_any_law)
         low, high = masses.average_ends(SHARE_OF_MASSES * level)
-        shared = interval_of_interior(interior, clopper_pearson, (1.0 - SHARE_OF_MASSES) * level)
-        rates = np.where((masses.n_cuts > 0)[:, None], shared, rates)
-    return rates, low, high
+        of_rates = np.where(masses.n_cuts > 0, (1.0 - SHARE_OF_MASSES) * level, level)
+    return interval_of_interior(interior, exact_ends, of_rates), low, high
 
 
 def shifts_to_cap(evidence: Evidence, alpha: float, slack: float) -> Float64s:

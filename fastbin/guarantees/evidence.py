@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -81,6 +82,17 @@ class Interior:
         """One reading."""
         reading = Reading(counts, label_sums)
         return cls(reading, reading, np.zeros(counts.shape, dtype=np.bool_))
+
+    @classmethod
+    def joined(cls, interiors: Sequence[Interior]) -> Interior:
+        """The bins of all; one reading where each has one."""
+
+        def of(readings: list[Reading]) -> Reading:
+            return Reading(*(np.concatenate(parts) for parts in zip(*readings, strict=True)))
+
+        first = of([each.first for each in interiors])
+        second = first if all(each.first is each.second for each in interiors) else of([each.second for each in interiors])
+        return cls(first, second, np.concatenate([each.has_boundary_label for each in interiors]))
 
     @property
     def counts(self) -> Int64s:

@@ -26,7 +26,7 @@ _BOUNDS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
 }
 
 
-def interval_of_interior(interior: Interior, bin_bound: BinBound, level: float) -> Float64s:
+def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any) -> Float64s:
     """`bin_bound` at failure probability `level` for each bin, in either reading of its tally. Shape (n_bins, 2)."""
     intervals = [bin_bound(reading.label_sums, reading.counts, level) for reading in interior.readings]
     lower, upper = (np.array([ends[:, side] for ends in intervals]) for side in (0, 1))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Bools, Float64s, Int64s
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.checks import check_count, check_level, refuse_first
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
@@ -57,11 +57,16 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
            [0.    , 0.3085]])
     """
     sums, sizes, *_ = as_tally(label_sums, counts)
-    tail = check_level(alpha) / 2.0
+    return exact_ends(sums, sizes, check_level(alpha))
+
+
+def exact_ends(sums: Int64s, sizes: Int64s, levels: Float64s | float) -> Float64s:
+    """`clopper_pearson` of checked arguments; a failure probability for all bins, or one for each."""
+    tails = np.asarray(levels) / 2.0
     # The rarer label decides: its ends are the smaller numbers, with digits to spare. The others mirror them.
     rarer = np.minimum(sums, sizes - sums).astype(np.float64)
-    lower = np.where(rarer > 0, beta_quantile(np.maximum(rarer, 1.0), sizes - rarer + 1.0, tail, upper=False), 0.0)
-    upper = np.where(rarer < sizes, beta_quantile(rarer + 1.0, np.maximum(sizes - rarer, 1.0), tail, upper=True), 1.0)
+    lower = np.where(rarer > 0, beta_quantile(np.maximum(rarer, 1.0), sizes - rarer + 1.0, tails, upper=False), 0.0)
+    upper = np.where(rarer < sizes, beta_quantile(rarer + 1.0, np.maximum(sizes - rarer, 1.0), tails, upper=True), 1.0)
     mirrored = sums > rarer
     return np.stack(
         [np.where(mirrored, _complement(upper, 0.0), lower), np.where(mirrored, _complement(lower, 1.0), upper)], axis=1
@@ -248,22 +253,45 @@ def neighbouring_doubles(low: Float64s, high: Float64s, stays_low: Callable[[Flo
         low, high = np.where(is_open & holds, middle, low), np.where(is_open & ~holds, middle, high)
 
 
-def beta_quantile(a: Float64s, b: Float64s, tail: float, *, upper: bool) -> Float64s:
+# From so many quantiles on, equal ones are found first: steps of equal mass ask for the same ones in every bin.
+_MANY = 256
+
+
+def beta_quantile(a: Float64s, b: Float64s, tail: Float64s | float, *, upper: bool) -> Float64s:
     """The p with P(Beta(a, b) <= p) = tail, or, where `upper`, P(Beta(a, b) > p) = tail; elementwise, a and b above 0.
 
     For tails from 1e-300 to 1/2 and a + b up to 2**53 + 1. Where doubles are too coarse for the tail, the next one outwards.
     """
+    a, b, tails = np.broadcast_arrays(*np.atleast_1d(a, b, tail))
+    if a.size <= _MANY:
+        return _quantiles(a, b, tails, upper)
+    firsts, places = distinct(a, b, tails)
+    return _quantiles(a[firsts], b[firsts], tails[firsts], upper)[places]
+
+
+def distinct(*columns: Array) -> tuple[Int64s, Int64s]:
+    """The rows of columns of equal length that differ, by the place of one each, and the number among them of every row."""
+    order = np.lexsort(columns)
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = np.any([np.diff(column[order]) != 0 for column in columns], axis=0)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.cumsum(is_new) - 1
+    return order[is_new], places
+
+
+def _quantiles(a: Float64s, b: Float64s, tails: Float64s, upper: bool) -> Float64s:
     special = special_functions()
-    points: Float64s = np.atleast_1d((special.betainccinv if upper else special.betaincinv)(a, b, tail))
+    points: Float64s = (special.betainccinv if upper else special.betaincinv)(a, b, tails)
     huge = np.minimum(a, b) > _HUGE
-    usual = np.flatnonzero(~huge)
-    points[usual] = _verified(points[usual], a[usual], b[usual], tail, upper)
-    if huge.any():
-        points[huge] = _by_series(a[huge], b[huge], tail, upper)
+    if not huge.any():
+        return _verified(points, a, b, tails, upper)
+    usual = ~huge
+    points[usual] = _verified(points[usual], a[usual], b[usual], tails[usual], upper)
+    points[huge] = _by_series(a[huge], b[huge], tails[huge], upper)
     return points
 
 
-def _verified(points: Float64s, a: Float64s, b: Float64s, tail: float, upper: bool) -> Float64s:
+def _verified(points: Float64s, a: Float64s, b: Float64s, tails: Float64s, upper: bool) -> Float64s:
     """The points; those that are not a root are replaced in place, by bisection down to neighbouring doubles, outwards."""
     special = special_functions()
 
@@ -271,21 +299,21 @@ def _verified(points: Float64s, a: Float64s, b: Float64s, tail: float, upper: bo
         return np.asarray((special.betaincc if upper else special.betainc)(a[of], b[of], p))
 
     with np.errstate(invalid="ignore"):
-        wrong = ~(np.abs(beyond(points, slice(None)) - tail) <= _NEAR * tail)  # NaN is wrong too
+        wrong = ~(np.abs(beyond(points, slice(None)) - tails) <= _NEAR * tails)  # NaN is wrong too
     if not wrong.any():
         return points
 
     def stays_low(p: Float64s) -> Bools:
-        return ~(beyond(p, wrong) <= tail if upper else beyond(p, wrong) >= tail)
+        return ~(beyond(p, wrong) <= tails[wrong] if upper else beyond(p, wrong) >= tails[wrong])
 
     low, high = neighbouring_doubles(np.zeros_like(points[wrong]), np.ones_like(points[wrong]), stays_low)
     points[wrong] = high if upper else low
     return points
 
 
-def _by_series(a: Float64s, b: Float64s, tail: float, upper: bool) -> Float64s:
+def _by_series(a: Float64s, b: Float64s, tails: Float64s, upper: bool) -> Float64s:
     """The quantile by Cornish & Fisher's expansion to the second order (1938), from the beta law's skewness and kurtosis."""
-    total, z = a + b, float(special_functions().ndtri(tail)) * (-1.0 if upper else 1.0)
+    total, z = a + b, special_functions().ndtri(tails) * (-1.0 if upper else 1.0)
     deviation = np.sqrt(a / total * (b / total) / (total + 1.0))
     skewness = 2.0 * ((b - a) / (total + 2.0)) * np.sqrt((total + 1.0) / a / b)
     kurtosis = 6.0 * ((a - b) ** 2 / a / b * (total + 1.0) / (total + 2.0) - 1.0) / (total + 3.0)

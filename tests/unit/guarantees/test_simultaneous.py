@@ -18,8 +18,10 @@ from wordings import refused
 import fastbin as fb
 from fastbin import BinnedModel, GuaranteeError, InputError, InputTypeError, guarantees, intervals, theory
 from fastbin._core.schemes import ClassRate, ClassRates
+from fastbin.guarantees import law
+from fastbin.guarantees.law import failures_beyond, near_failures
 from fastbin.guarantees.n_bins import interior_counts
-from fastbin.guarantees.simultaneous import failure_within, share_alpha
+from fastbin.guarantees.simultaneous import failures_within, share_alpha
 from reference import joint as reference
 
 # ---------------------------------------------------------------------------------------------- one certificate
@@ -432,12 +434,28 @@ def test_the_common_radius_of_many_different_counts_takes_seconds() -> None:
     assert 0.5 * guarantees.exact_radius(300, level) < radius < guarantees.exact_radius(300, level)
 
 
-def test_a_coarser_grid_finds_the_same_maximum() -> None:
+def test_few_frequencies_and_a_coarser_grid_find_the_maximum_of_all() -> None:
     rng = np.random.default_rng(8)
-    for _ in range(60):
-        count = int(math.exp(rng.uniform(math.log(260), math.log(20_000))))
-        radius = rng.uniform(0.5, 8.0) * 0.5 / math.sqrt(count)
-        assert failure_within(count, radius, 1e-300) == pytest.approx(theory.worst_failure(count, radius), rel=1e-6)
+    counts = np.floor(np.exp(rng.uniform(math.log(2), math.log(20_000), 300)))
+    radii = np.minimum(rng.uniform(0.5, 8.0, 300) * 0.5 / np.sqrt(counts), 1.0)
+    expected = [theory.worst_failure(int(count), radius) for count, radius in zip(counts, radii.tolist(), strict=True)]
+    assert failures_within(counts, radii, 1e-300) == pytest.approx(np.array(expected), rel=1e-6)
+    assert near_failures(counts, radii) == pytest.approx(np.array(expected), rel=1e-6)
+
+
+def test_a_maximum_far_from_one_half_is_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, radii = np.array([30.0, 500.0, 3000.0]), np.array([0.2, 0.06, 0.02])
+    expected = failures_beyond(counts, radii, 256)
+    monkeypatch.setattr(law, "near_failures", lambda sizes, epsilons: np.zeros(len(sizes)))
+    assert failures_beyond(counts, radii, 256).tolist() == expected.tolist()
+
+
+def test_limits_by_the_normal_law_are_limits() -> None:
+    for size, epsilon in ((1.0, 0.3), (2.0, 0.6), (17.0, 0.01), (400.0, 0.07), (9000.0, 0.02)):
+        width = math.floor(2.0 * size * epsilon)
+        candidates = np.arange(0.0, math.ceil(size * (1.0 - epsilon)))
+        limits = law._limits_above(candidates, size, width, epsilon)
+        assert (law.failures_above(candidates, size, width, epsilon) <= limits * (1.0 + 1e-9)).all()
 
 
 @pytest.mark.parametrize(

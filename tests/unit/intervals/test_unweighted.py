@@ -407,6 +407,16 @@ def test_quantiles_of_large_counts(a: float, b: float, tail: float, upper: bool)
     assert tail * (1 - outwards) <= normal_tail(a, b, float(point), upper) <= tail * (1 + 3e-6)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+def test_many_quantiles_are_those_of_each_alone(upper: bool) -> None:
+    rng = np.random.default_rng(3)
+    a, tails = rng.choice([1.0, 2.0, 40.0, 3e12], 600), rng.choice([0.05, 1e-9, 1e-200], 600)
+    b = np.where(a > 1e11, 5e12, rng.integers(1, 900, 600))
+    alone = [beta_quantile(*(column[[i]] for column in (a, b, tails)), upper=upper)[0] for i in range(600)]
+    assert beta_quantile(a, b, tails, upper=upper).tolist() == alone
+    assert beta_quantile(a, b, 0.05, upper=upper).tolist() == beta_quantile(a, b, np.full(600, 0.05), upper=upper).tolist()
+
+
 def test_intervals_shrink_with_the_count_up_to_the_largest() -> None:
     for share in (0.5, 0.125, 1e-9):
         counts = np.array([10**k for k in range(11, 16)] + [2**53])

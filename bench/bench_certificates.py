@@ -1,0 +1,57 @@
+"""Certificates: of one model in those of plain bins, of sets, before labels, and their checks on test rows."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import cases
+import numpy as np
+import pytest
+from cases import rows
+from measure import Contestant, paired, processor_seconds
+
+import fastbin as fb
+from fastbin.guarantees import certify_set, common_radius, exact_radius
+from fastbin.intervals import sidak
+
+ROUNDS = 9
+
+
+def _ms(call: Contestant, is_long: bool) -> float:
+    return 1e3 * processor_seconds(call, 4 * ROUNDS if is_long else ROUNDS)
+
+
+@pytest.mark.parametrize("n", [10**4, 10**6])
+def bench_certificate(n: int, is_long: bool, benchmark, report) -> None:
+    """That of steps, against that of ten bins on the same rows."""
+    data = rows("uniform", n)
+    fine, bins = (method.fit(*data).model_ for method in (fb.CertifiedCalibration(10), fb.UniformMassBinning(10)))
+    assert certify_set([fine]).epsilon == fine.certificate().epsilon >= 0.5 * bins.certificate().epsilon > 0.0
+    ways = {"fine": fine.certificate, "bins": bins.certificate}
+    timed = paired(ways, seconds=4 if is_long else 1, clock=time.process_time)
+    report(cases.certificate(n), cases.CERTIFICATE_TO_BINS, timed.ratio("fine", to="bins"))
+    benchmark.pedantic(fine.certificate, rounds=5)
+
+
+def bench_certify_set(is_long: bool, benchmark, report) -> None:
+    """A thousand models of different sizes, at once and one by one."""
+    rng = np.random.default_rng(30)
+    scores, labels = rows("uniform", 10**6)
+    starts = np.cumsum(rng.integers(200, 1000, 1000))
+    parts = zip(np.split(scores, starts)[1:], np.split(labels, starts)[1:], strict=True)
+    models = [fb.UniformMassBinning(10).fit(*part).model_ for part in list(parts)[:999]]
+    joint = certify_set(models)
+    alone = [model.certificate(alpha=part.alpha) for model, (_, part) in zip(models, joint.parts, strict=True)]
+    assert alone == [part for _, part in joint.parts]
+    report(cases.CERTIFY_SET, cases.CPU_MS, _ms(partial(certify_set, models), is_long))
+    benchmark.pedantic(certify_set, args=(models,), rounds=1)
+
+
+def bench_common_radius(is_long: bool, benchmark, report) -> None:
+    """Three hundred counts, none much smaller than the others."""
+    counts = np.random.default_rng(31).integers(100, 1000, 300)
+    largest = exact_radius(int(counts.min()), sidak(0.1, 300))
+    assert 0.5 * largest < common_radius(counts) <= largest
+    report(cases.COMMON_RADIUS, cases.CPU_MS, _ms(partial(common_radius, counts), is_long))
+    benchmark.pedantic(common_radius, args=(counts,), rounds=1)
