@@ -22,6 +22,8 @@ Float64s = npt.NDArray[np.float64]
 SHAPES: dict[str, Callable[[np.random.Generator, int], Float64s]] = {
     "uniform": lambda rng, n: rng.random(n),
     "Beta(.5, 5)": lambda rng, n: rng.beta(0.5, 5, n),
+    "Beta(.5, .5)": lambda rng, n: rng.beta(0.5, 0.5, n),
+    "both ends": lambda rng, n: rng.beta(0.05, 0.05, n),
     "click rates": lambda rng, n: rng.lognormal(-13.0, 1.0, n).clip(0.0, 1.0),
     "click rates 1e-4": lambda rng, n: rng.lognormal(np.log(1e-4), 1.0, n).clip(0.0, 1.0),
     "sorted": lambda rng, n: np.sort(rng.random(n)),
@@ -61,7 +63,9 @@ def size(n: int) -> str:
 # ------------------------------------------------------------------------------------------------- fit
 
 FIT_NS = Quantity("time a row", "ns")
+FIT_US = Quantity("time", "us")
 FIT_TO_SUM = Quantity("fit / np.sum")
+FIT_TO_SORT = Quantity("fit / np.sort")
 SORT_TO_FIT = Quantity("np.sort / fit")
 ARGSORT_TO_FIT = Quantity("argsort + reduceat / fit")
 FIT_TO_ALLOWANCE = Quantity("fit / (1.5 np.sort + 50 us)")
@@ -120,7 +124,14 @@ FITS = [
     *(case for n_bins in (1000, round(10 ** (7 / 3))) for case in _fits(("uniform", "Beta(.5, 5)"), n_bins, _passes(10))),
     *_fits(("100 values", "constant"), 100, _passes(7)),
     *_fits(("subnormal", "all bit patterns", "clusters at all scales"), 100, {**_passes(20), SORT_TO_FIT: Asked(at_least=1)}),
-    FitCase("uniform", 10**4, 100, {FIT_TO_ALLOWANCE: Asked(at_most=1)}, is_short=True),
+    FitCase("uniform", 100, 10, {FIT_US: Asked(at_most=35)}, is_short=True),
+    FitCase("uniform", 1000, 10, {FIT_US: Asked(at_most=40)}, is_short=True),
+    FitCase("uniform", 10**4, 100, {FIT_TO_ALLOWANCE: Asked(at_most=1), FIT_TO_SORT: Asked(at_most=1.7)}, is_short=True),
+    *(
+        FitCase(shape, n, 100, {FIT_TO_SORT: Asked(at_most=1.5)}, is_short=shape in ("uniform", "100 values"))
+        for n in (33_000, 2**17)
+        for shape in ("uniform", "Beta(.5, 5)", "Beta(.5, .5)", "both ends", "click rates", "100 values")
+    ),
     FitCase("uniform", 10**6, 100, {ISOTONIC_TO_FIT: Asked(at_least=40)}, is_short=True),
     *(FitCase(shape, 10**6, 100, is_short=shape in ("Beta(.5, 5)", "100 values")) for shape in SHAPES if shape != "uniform"),
     *(FitCase("uniform", 10**6, n_bins) for n_bins in (10, 1000)),

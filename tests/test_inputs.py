@@ -15,7 +15,7 @@ from wordings import refuses
 
 import fastbin as fb
 
-SIZES = pytest.mark.parametrize("n", [60, 40_000], ids=["short", "long"])
+SIZES = pytest.mark.parametrize("n", [60, 140_000], ids=["short", "long"])
 
 
 def columns(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -112,7 +112,7 @@ def test_a_long_double_is_not_rounded_in_silence() -> None:
 
 
 def test_score_range_none_takes_any_finite_score() -> None:
-    n = 40_000
+    n = 140_000
     margins = np.log(columns(n)[0] / (1 - columns(n)[0]))
     cal = fb.UniformMassBinning(n_bins=5, score_range=None).fit(margins, columns(n)[1])
     assert cal.model_.score_range is None

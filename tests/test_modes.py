@@ -14,6 +14,8 @@ from exported import MODELS, hard_rows, model_of
 from exported_curves import CURVES, curve_model_of, hard_curve_scores
 
 import fastbin as fb
+import strategies
+from fastbin._core.fit import sorted_rows
 from fastbin.model import BinnedModel
 
 # Directions of rounding, and processors that take subnormal numbers for zero (x86-64, glibc).
@@ -122,3 +124,19 @@ def test_fit_of_many_rows(environment: str) -> None:
     assert model.edges.tobytes() == usual.edges.tobytes()
     assert model.counts.tolist() == usual.counts.tolist()
     assert model.label_sums.tolist() == usual.label_sums.tolist()
+
+
+@pytest.mark.parametrize("shape", ["subnormals", "signed zeros", "uniform"])
+def test_sorting_in_every_floating_point_environment(shape: str) -> None:
+    """Packed rows are sorted as doubles where these are in order, and not where the processor takes subnormals for zero."""
+    data = strategies.make(shape, "coin", 700, 5)
+    scores, labels = np.array(data.scores), np.array(data.labels, np.uint8)
+    expected = sorted_rows(scores, labels, 0.0, 1.0)
+    words = (np.abs(scores).view(np.uint64) << np.uint64(1)) | (labels ^ 1).astype(np.uint64)
+    assert expected is not None
+    assert expected.tolist() == sorted(words.tolist())
+    for environment in MODES:
+        with mode(environment):
+            found = sorted_rows(scores, labels, 0.0, 1.0)
+        assert found is not None
+        assert found.tobytes() == expected.tobytes(), environment

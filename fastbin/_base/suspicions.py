@@ -7,7 +7,6 @@ fall as scores rise: so a fit to scores that say nothing warns with probability 
 from __future__ import annotations
 
 import math
-from itertools import accumulate
 
 import numpy as np
 
@@ -21,8 +20,8 @@ HARD_LABELS = (
 )
 # Fewer scores may be 0 and 1 by chance, or in an example.
 MANY = 50
-# Up to here lists are faster than arrays; up to there the logarithm of a factorial is good to 1e-5.
-FEW_BINS, MOST_EXACT = 64, 2**30
+# Up to here the logarithm of a factorial is good to 1e-5.
+MOST_EXACT = 2**30
 
 
 def are_hard_labels(scores: Array) -> bool:
@@ -32,12 +31,11 @@ def are_hard_labels(scores: Array) -> bool:
     return bool(((scores == 0.0) | (scores == 1.0)).all())
 
 
-def on_falling(counts: Array, ones: Array, level: float = LEVEL) -> str | None:
+def on_falling(n_lower: int, ones_lower: int, n: int, n_ones: int, level: float = LEVEL) -> str | None:
     """A warning where labels fall from the lower to the upper half of the samples; ``None`` where the test sees nothing.
 
-    The samples, and those with label 1, are given by bins of ascending scores. Halves are whole bins, as equal as these allow.
+    Given are the samples of the lower half and those with label 1, and both of all samples.
     """
-    n_lower, ones_lower, n, n_ones = _lower_half(counts, ones)
     n_upper, ones_upper = n - n_lower, n_ones - ones_lower
     if ones_lower * n_upper <= ones_upper * n_lower:  # where one half is empty, too
         return None
@@ -50,19 +48,6 @@ def on_falling(counts: Array, ones: Array, level: float = LEVEL) -> str | None:
         "look like the scores of the other class: pass the column of predict_proba that stands where the event stands in "
         "classes_, or 1 - scores; fastbin never flips scores"
     )
-
-
-def _lower_half(counts: Array, ones: Array) -> tuple[int, int, int, int]:
-    """Samples and ones of the lower half, and of all."""
-    if len(counts) <= FEW_BINS:
-        below, below_ones = list(accumulate(counts.tolist())), list(accumulate(ones.tolist()))
-        n = below[-1]
-        at = min(range(len(below)), key=lambda b: abs(2 * below[b] - n))
-        return below[at], below_ones[at], n, below_ones[-1]
-    sums, sums_of_ones = np.cumsum(counts), np.cumsum(ones)
-    n = int(sums[-1])
-    at = int(np.argmin(np.abs(2 * sums - n)))
-    return int(sums[at]), int(sums_of_ones[at]), n, int(sums_of_ones[-1])
 
 
 def falling_p(n_lower: int, ones_lower: int, n: int, n_ones: int) -> float:
@@ -90,7 +75,7 @@ def _log_choices(n: int, k: int) -> float:
 
 
 def around_the_median(scores: Array, is_one: Bools, frequencies: Int64s | None = None) -> tuple[Int64s, Int64s]:
-    """Counts and ones of the samples below the median score, at it, and above it: bins for `on_falling`. O(n)."""
+    """Counts and ones of the samples below the median score, at it, and above it: bins for a test of halves. O(n)."""
     if frequencies is None:
         middle = np.partition(scores, len(scores) // 2)[len(scores) // 2]
     else:
@@ -104,4 +89,4 @@ def around_the_median(scores: Array, is_one: Bools, frequencies: Int64s | None =
     else:
         table = np.zeros(6, np.int64)
         np.add.at(table, cells, frequencies)
-    return table[0::2] + table[1::2], table[1::2]
+    return table[0::2] + table[1::2], table[1::2].copy()

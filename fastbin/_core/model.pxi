@@ -34,10 +34,9 @@ cdef class NativeModel(ModelOwner):
     cdef uint64_t draw_seed
     cdef uint64_t n_draws
 
-    def __cinit__(self, *args, **kwargs):
-        self.draw_seed = secrets.randbits(64)
-
-    cdef uint64_t _draw(self) noexcept:
+    cdef uint64_t _draw(self) except? 0:
+        if self.draw_seed == 0:  # drawn when it is needed first: asking the system takes as long as sorting 100 rows
+            self.draw_seed = secrets.randbits(64) | 1
         return fresh_key(self.draw_seed, &self.n_draws)
 
     # ------------------------------------------------------------------ one score

@@ -194,7 +194,7 @@ def fit_runs(packed, starts, ranks, first_rank, bint leaves_out, uint64_t seed):
     cdef const int64_t *start = integers(starts)
     cdef const int64_t *rank = integers(ranks)
     cdef const int64_t *rank_of_run = integers(first_rank)
-    cdef Py_ssize_t run, n_runs = len(starts) - 1, m, most = 0, n_edges = 0, edge_at = 0, bin_at = 0, tie_at = 0
+    cdef Py_ssize_t run, n_runs = len(starts) - 1, most = 0, n_edges = 0, edge_at = 0, bin_at = 0, tie_at = 0
     for run in range(n_runs):
         most = max(most, rank_of_run[run + 1] - rank_of_run[run])
     cdef Py_ssize_t capacity = rank_of_run[n_runs] + n_runs + most, column = most + 1
@@ -214,47 +214,26 @@ def fit_runs(packed, starts, ranks, first_rank, bint leaves_out, uint64_t seed):
     cdef uint64_t *fingerprint = <uint64_t *>cnp.PyArray_DATA(fingerprints)
     cdef Groups groups
     memset(&groups, 0, sizeof(groups))
-    groups.score, groups.below, groups.below_ones = score, group, group + column
-    groups.equal, groups.equal_ones = group + 2 * column, group + 3 * column
     with nogil:
         for run in range(n_runs):
             look_now_and_then(run)
-            m = rank_of_run[run + 1] - rank_of_run[run]
-            groups.n_ranks, groups.n_samples = m, start[run + 1] - start[run]
-            groups.n_positive = find_groups(
-                row + start[run], groups.n_samples, rank + rank_of_run[run], m, score, group, group + column,
-                group + 2 * column, group + 3 * column)
-            n_samples_of[run], n_positive_of[run] = groups.n_samples, groups.n_positive
-            n_tied_of[run] = count_tied(groups.score, groups.equal, m)
-            n_edges = place_bins(
-                &groups, rank + rank_of_run[run], &groups, n_tied_of[run], leaves_out, digest_groups(seed, &groups),
-                group + 4 * column, count + bin_at, count + capacity + bin_at, tie + 3 * tie_at)
+            groups.n_ranks = rank_of_run[run + 1] - rank_of_run[run]
+            groups.n_samples = start[run + 1] - start[run]
+            n_edges = fit_run(
+                row + start[run], rank + rank_of_run[run], leaves_out, seed, &groups, score, group, column, edge + edge_at,
+                count + bin_at, count + capacity + bin_at, tie + 3 * tie_at, &n_tied_of[run])
             if n_edges < 0:
                 break
+            n_samples_of[run], n_positive_of[run] = groups.n_samples, groups.n_positive
             n_bins_of[run] = n_edges + 1
-            take_edges(&groups, n_edges, score, group, column, edge + edge_at)
             fingerprint[run] = fingerprint_groups(&groups)
             edge_at, bin_at = edge_at + n_edges, bin_at + n_edges + 1
             if n_tied_of[run]:
                 tie_at += n_edges + 1
     if n_edges < 0:
-        raise InputError("a score at a boundary is shared by more than 2**53 samples, of which none can be drawn")
+        raise InputError(TOO_MANY_TIED)
     names = ("n_bins_each", "n_samples", "n_positive", "n_tied")
     return {
         "edges": edges[:edge_at], "counts": tally[0, :bin_at], "label_sums": tally[1, :bin_at], "tie_counts": ties[:tie_at],
         "fingerprints": fingerprints, **dict(zip(names, per_run)),
     }  # fmt: skip
-
-
-cdef void take_edges(
-    Groups *groups, Py_ssize_t n_edges, double *score, int64_t *group, Py_ssize_t column, double *edge,
-) noexcept nogil:
-    """Leave the groups that are edges, whose positions are in the fifth column, and write their scores."""
-    cdef Py_ssize_t i, b
-    cdef int k
-    for i in range(n_edges):
-        b = group[4 * column + i]
-        score[i] = edge[i] = score[b]
-        for k in range(4):
-            group[k * column + i] = group[k * column + b]
-    groups.n_ranks = n_edges

@@ -2,6 +2,8 @@
 #
 # The rule is told in fastbin/_fit/edges.py. It stands here alone, for one sample and for many segments (segments.pxi).
 
+cdef str TOO_MANY_TIED = "a score at a boundary is shared by more than 2**53 samples, of which none can be drawn"
+
 
 cdef Py_ssize_t keep_edges(const Groups *groups, const int64_t *ranks, int64_t *kept) noexcept nogil:
     """Which boundaries become edges, ascending, and how many.
@@ -120,7 +122,7 @@ def bins_of_groups(placing, ranks, everyone, int64_t n_tied, bint leaves_out, ui
         &first, integers(ranks), &every, n_tied, leaves_out, digest, <int64_t *>cnp.PyArray_DATA(kept), sums, sums + m + 1,
         <int64_t *>cnp.PyArray_DATA(tie_counts))
     if n_edges < 0:
-        raise InputError("a score at a boundary is shared by more than 2**53 samples, of which none can be drawn")
+        raise InputError(TOO_MANY_TIED)
     return kept[:n_edges], tally[0, : n_edges + 1], tally[1, : n_edges + 1], tie_counts[: n_edges + 1]
 
 
@@ -162,3 +164,133 @@ def draw_labels(digest, scores, counts, ones, chosen):
                 "2**53"
             )
     return f, y
+
+
+# ------------------------------------------------------------------ sorted rows
+
+
+cdef Py_ssize_t fit_run(
+    const uint64_t *packed, const int64_t *ranks, bint leaves_out, uint64_t seed, Groups *groups, double *score, int64_t *group,
+    Py_ssize_t column, double *edge, int64_t *counts, int64_t *label_sums, int64_t *ties, int64_t *n_tied,
+) noexcept nogil:
+    """The bins of sorted rows, as `place_bins`, with their edges; `groups` has the numbers of samples and ranks.
+
+    It is left with the groups that are edges, in scratch: `score` and five columns in `group`, each of at least as many entries
+    as ranks.
+    """
+    cdef Py_ssize_t n_edges
+    groups.score, groups.below, groups.below_ones = score, group, group + column
+    groups.equal, groups.equal_ones = group + 2 * column, group + 3 * column
+    groups.n_positive = find_groups(
+        packed, groups.n_samples, ranks, groups.n_ranks, score, group, group + column, group + 2 * column, group + 3 * column)
+    n_tied[0] = count_tied(groups.score, groups.equal, groups.n_ranks)
+    n_edges = place_bins(
+        groups, ranks, groups, n_tied[0], leaves_out, digest_groups(seed, groups), group + 4 * column, counts, label_sums, ties)
+    if n_edges >= 0:
+        take_edges(groups, n_edges, score, group, column, edge)
+    return n_edges
+
+
+cdef void take_edges(
+    Groups *groups, Py_ssize_t n_edges, double *score, int64_t *group, Py_ssize_t column, double *edge,
+) noexcept nogil:
+    """Leave the groups that are edges, whose positions are in the fifth column, and write their scores."""
+    cdef Py_ssize_t i, b
+    cdef int k
+    for i in range(n_edges):
+        b = group[4 * column + i]
+        score[i] = edge[i] = score[b]
+        for k in range(4):
+            group[k * column + i] = group[k * column + b]
+    groups.n_ranks = n_edges
+
+
+def fit_rows(scores, labels, double low, double high, Py_ssize_t n_bins, bint leaves_out, uint64_t seed):
+    """The bins of rows in memory, between whole groups of equal scores: of scheme "umd" where `leaves_out`, else of "ze".
+
+    Parameters
+    ----------
+    scores, labels, low, high
+        As in `sorted_rows`.
+    n_bins : int
+        From 1 to (n + 1) / 2.
+    leaves_out : bool
+        Whether one sample at each edge is not counted.
+    seed : int
+
+    Returns
+    -------
+    dict or None
+        Parts of a model; ``None`` where `sorted_rows` has none.
+
+    Notes
+    -----
+    O(n log n).
+    """
+    cdef cnp.ndarray packed = packed_and_sorted(scores, labels, low, high)
+    if packed is None:
+        return None
+    cdef Py_ssize_t b, n = len(packed), m = n_bins - 1, n_edges
+    cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 7, n_bins), tally = new_array(cnp.NPY_INT64, 2, n_bins)
+    cdef cnp.ndarray edges = new_array(cnp.NPY_FLOAT64, m), ties = new_array(cnp.NPY_INT64, n_bins, 3)
+    cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
+    cdef int64_t *rank = group + 5 * n_bins
+    cdef int64_t *sums = <int64_t *>cnp.PyArray_DATA(tally)
+    cdef int64_t n_tied = 0
+    cdef Groups groups
+    memset(&groups, 0, sizeof(groups))
+    groups.n_samples, groups.n_ranks = n, m
+    for b in range(1, n_bins):
+        rank[b - 1] = (b * (n + 1) + n_bins - 1) // n_bins  # the boundaries of Gupta & Ramdas (2021), Algorithm 1
+    n_edges = fit_run(
+        <const uint64_t *>cnp.PyArray_DATA(packed), rank, leaves_out, seed, &groups, <double *>(group + 6 * n_bins), group,
+        n_bins, <double *>cnp.PyArray_DATA(edges), sums, sums + n_bins, <int64_t *>cnp.PyArray_DATA(ties), &n_tied)
+    if n_edges < 0:
+        raise InputError(TOO_MANY_TIED)
+    parts = {
+        "edges": edges[:n_edges], "counts": tally[0, : n_edges + 1], "label_sums": tally[1, : n_edges + 1], "n_samples": n,
+        "n_positive": groups.n_positive, "n_tied": n_tied, "ties": "whole" if n_tied else "upper",
+        "fingerprint": fingerprint_groups(&groups), "values": means_of(sums, sums + n_bins, n_edges + 1),
+    }  # fmt: skip
+    if n_tied:
+        parts["tie_counts"], parts["edges_share"] = ties[: n_edges + 1], 1.0
+    return parts
+
+
+cdef cnp.ndarray means_of(const int64_t *counts, const int64_t *label_sums, Py_ssize_t n):
+    cdef Py_ssize_t i
+    cdef cnp.ndarray means = new_array(cnp.NPY_FLOAT64, n)
+    cdef double *mean = <double *>cnp.PyArray_DATA(means)
+    for i in range(n):
+        mean[i] = <double>label_sums[i] / <double>counts[i] if counts[i] else 0.5
+    return means
+
+
+def mean_labels(counts, label_sums):
+    """float64 (n,): the shares of label 1; 0.5 for a count of 0. Both int64 (n,). O(n)."""
+    if len(counts) != len(label_sums):
+        raise InputError("counts and label_sums must have one length")
+    return means_of(integers(counts), integers(label_sums), len(counts))
+
+
+def lower_half(counts, label_sums):
+    """The samples of the lower half of some bins and those with label 1, and both of all bins; int64 (n,). O(n).
+
+    Halves are whole bins, as equal as these allow.
+    """
+    cdef Py_ssize_t b, n = len(counts)
+    cdef const int64_t *count = integers(counts)
+    cdef const int64_t *ones = integers(label_sums)
+    cdef int64_t all_samples = 0, all_ones = 0, below = 0, below_ones = 0, lower = 0, lower_ones = 0
+    if len(label_sums) != n:
+        raise InputError("counts and label_sums must have one length")
+    for b in range(n):
+        all_samples += count[b]
+        all_ones += ones[b]
+    for b in range(n):
+        below += count[b]
+        below_ones += ones[b]
+        # Up to 2**53 samples: twice as many fit.
+        if b == 0 or abs(2 * below - all_samples) < abs(2 * lower - all_samples):
+            lower, lower_ones = below, below_ones
+    return lower, lower_ones, all_samples, all_ones

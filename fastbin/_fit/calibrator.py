@@ -18,6 +18,7 @@ from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError, NotFittedError
 from fastbin._base.suspicions import HARD_LABELS, LEVEL, are_hard_labels, on_falling
+from fastbin._core.fit import lower_half
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import BatchesSource, Progress, Rows, RowsSource, as_batches, check_rows
 from fastbin._model.provenance import of_estimator
@@ -262,7 +263,7 @@ class Calibrator(Estimator[BinnedModel]):
         if scores is not None and are_hard_labels(scores):
             self._warn(HARD_LABELS, stacklevel + 1)
         elif self._expects_rise():
-            text = on_falling(counts, ones, self._fall_level or LEVEL)
+            text = on_falling(*lower_half(counts, ones), self._fall_level or LEVEL)
             if text is not None:
                 self._warn(text, stacklevel + 1)
 

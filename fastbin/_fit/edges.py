@@ -56,9 +56,11 @@ MOST_SPLIT = 2**27
 
 def samples_needed(n_bins: int, scheme: str) -> tuple[int, str]:
     """How many samples the bins of a scheme need, and why."""
-    return {"umb": (n_bins, "one per bin"), "ums": (n_bins + 1, "one per bin in the first part and one in the second")}.get(
-        scheme, (2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty")
-    )
+    if scheme == "umb":
+        return n_bins, "one per bin"
+    if scheme == "ums":
+        return n_bins + 1, "one per bin in the first part and one in the second"
+    return 2 * n_bins - 1, "2 n_bins - 1, so that no bin is empty"
 
 
 def least_with_part(share: float | Fraction, part: int) -> int:

@@ -34,14 +34,14 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
-from fastbin._core.fit import groups_at_ranks, pack_rows
+from fastbin._core.fit import are_plain, groups_at_ranks, sorted_rows
 from fastbin._fit.histogram import Chunk, Histogram, Layout
 from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Boundaries, Plan, RanksOf, Source, search
 
 BLOCK = 65536
 
 # One sort beats the passes on few rows, and where there are so many ranks that their cells hold most rows.
-SORT_UP_TO = 32768
+SORT_UP_TO = 2**17
 SORT_FROM_RANKS = 64
 
 # A fit needs little memory whatever the data: rows that are listed get this share of all (but so many may always be listed).
@@ -171,6 +171,8 @@ def check_rows(
 
     Checks types, lengths, weights and keys; the values of scores and labels are left to the passes over them.
     """
+    if sample_weight is None and keys is None and positive is None and are_plain(scores, labels):
+        return Rows(scores, labels, None, score_range, first_row=first_row)
     event = event_of(positive)
     check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, tie_keys=keys)
     score_array = as_scores(scores, first_row=first_row)
@@ -198,14 +200,15 @@ def refuse_idle_keys(keys: Any, ties: str) -> None:
 def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> Boundaries:
     """As `Source.find`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
     low, high = rows.limits
-    parts = list(rows.chunks())
-    scores, labels, weights = parts[0] if len(parts) == 1 else Chunk(*map(np.concatenate, zip(*parts, strict=True)))
-    if weights.size == 0 and low >= 0.0:
-        # Scores that are not negative have a spare bit for the label, and order like their bits: one integer sort does it.
-        packed = pack_rows(scores, labels, low, high)
-        if packed is None:
-            _refuse(rows, scores)
-        packed.sort()
+    packed = sorted_rows(rows.scores, rows.labels, low, high) if rows.frequencies is None else None
+    if packed is None:
+        parts = list(rows.chunks())
+        scores, labels, weights = parts[0] if len(parts) == 1 else Chunk(*map(np.concatenate, zip(*parts, strict=True)))
+        if rows.frequencies is None and low >= 0.0:
+            packed = sorted_rows(scores, labels, low, high)
+            if packed is None:
+                _refuse(rows, scores)
+    if packed is not None:
         ranks = ranks_of(packed.size)
         score, columns, n_ones = groups_at_ranks(packed, ranks)
         below, below_ones, equal, equal_ones = columns
@@ -239,8 +242,12 @@ class RowsSource(Source):
 
     def __init__(self, rows: Rows, n_threads: int = 1) -> None:
         self.in_memory, self.limits = rows, rows.limits
-        self._n_forks = max(1, min(n_threads, len(rows) // ALWAYS_LISTED))
+        self._n_forks = 1 if n_threads == 1 else max(1, min(n_threads, len(rows) // ALWAYS_LISTED))
         self._layout: Layout | None = None
+
+    def is_sorted_for(self, n_ranks: int) -> bool:
+        """Whether these rows are sorted to find so many ranks."""
+        return len(self.in_memory) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks)
 
     @property
     def value_limit(self) -> int:
@@ -253,7 +260,7 @@ class RowsSource(Source):
         nor tied, a few more on any others. Extra memory: the counters and n / 24 listed rows at most. (For fewer than 64 rows
         a rank it sorts: time O(n log n), memory O(n).)
         """
-        if len(self.in_memory) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks):
+        if self.is_sorted_for(n_ranks):
             return groups_by_sorting(self.in_memory, ranks_of)
         return search(self, ranks_of, n_ranks)
 

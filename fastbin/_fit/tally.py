@@ -17,6 +17,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._base.checks import ScoreRange, overflowing_square, refuse_first
 from fastbin._base.errors import InputError, InputTypeError
+from fastbin._core.fit import mean_labels
 from fastbin._fit.histogram import Chunk
 from fastbin._fit.quantiles import CHANGED, Plan, Source
 from fastbin._fit.rows import BLOCK, Rows, limits_of
@@ -93,7 +94,7 @@ def can_hold_scores(edges: Float64s, edge_keys: UInt64s, score_range: ScoreRange
 
 def require_weight(parts: dict[str, Any]) -> None:
     """Refuse the parts of a tally whose weights, or counts, are all 0: every value would stand for not knowing."""
-    if not np.any(parts.get("weight_sums", parts["counts"])):
+    if not np.count_nonzero(parts.get("weight_sums", parts["counts"])):
         remedy = "a calibrator needs samples that weigh something"
         raise InputError("is 0 for every row that a bin averages", remedy, argument="sample_weight")
 
@@ -210,7 +211,7 @@ class Tally:
         parts: dict[str, Any] = {"counts": self.counts, "label_sums": self.label_sums}
         seen: Array = self.counts
         if self.weights is None:
-            values = np.where(seen > 0, self.label_sums / np.maximum(seen, 1), 0.5)
+            values = mean_labels(self.counts, self.label_sums)
         else:
             seen, of_ones, squares = self.weights.rounded().reshape(3, -1)
             parts |= {"weight_sums": seen, "weighted_label_sums": of_ones, "weight_square_sums": squares}

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from operator import attrgetter, is_
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -28,23 +28,39 @@ MOST_SHOWN = 1_000
 # Members that the model says itself, each in one place.
 OF_MODEL = ("event", "fingerprint", "n_positive", "n_samples", "seed")
 
-# The configuration that each class had last, and its text: writing it takes as long as half the fit of a small sample.
-_LAST: dict[type, tuple[tuple[Any, ...], bytes]] = {}
+T = TypeVar("T")
+
+
+class LastMade(Generic[T]):
+    """A function of a configuration that keeps its last answer for each class, and answers anew for other objects.
+
+    Writing or checking a configuration takes as long as half the fit of a small sample. Nothing is kept of objects that can
+    change, nor where a seed is to be drawn.
+    """
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+        self._kept: dict[type, tuple[tuple[Any, ...], T]] = {}
+
+    def __call__(self, estimator: Any) -> T:
+        kind: Any = type(estimator)
+        values = _values_of(kind)(estimator)
+        kept = self._kept.get(kind)
+        if kept is not None and all(map(is_, kept[0], values)):
+            return kept[1]
+        made = self._make(estimator)
+        if all(map(_is_plain, values)) and getattr(estimator, "seed", 0) is not None:
+            self._kept[kind] = values, made
+        return made
 
 
 def of_estimator(estimator: Any, seed: int | None = None, **said: Any) -> bytes:
     """The provenance of what an estimator has fitted, with the seed of the fit; `said` are parameters as they were used."""
-    kind: Any = type(estimator)
-    values = _values_of(kind)(estimator)
-    kept = _LAST.get(kind)
-    if kept is not None and not said and all(map(is_, kept[0], values)):
-        return kept[1]
+    if not said and getattr(estimator, "seed", 0) is not None:
+        return _text_of_last(estimator)
     given = {**estimator.get_params(), **said}
     drawn = given.get("seed", 0) is None
-    text = _text([_step(kind.__name__, {**given, "seed": seed} if drawn else given)])
-    if not (said or drawn) and all(map(_is_plain, values)):
-        _LAST[kind] = values, text
-    return text
+    return _text([_step(type(estimator).__name__, {**given, "seed": seed} if drawn else given)])
 
 
 @cache
@@ -52,6 +68,9 @@ def _values_of(kind: Any) -> Callable[[Any], tuple[Any, ...]]:
     """A function that gives all parameters of an estimator at once."""
     names = kind._parameter_names()
     return attrgetter(*names) if len(names) > 1 else lambda estimator: tuple(getattr(estimator, name) for name in names)
+
+
+_text_of_last = LastMade(lambda estimator: _text([_step(type(estimator).__name__, estimator.get_params())]))
 
 
 def with_step(text: bytes, function: str) -> bytes:

@@ -18,6 +18,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.ranks import boundary_ranks
+from fastbin._core.fit import fit_rows
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
 from fastbin._fit.edges import (
@@ -35,7 +36,8 @@ from fastbin._fit.edges import (
 )
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import RANKS_TO_PLAN_FOR, Rows, RowsSource, check_rows, refuse_idle_keys
-from fastbin._fit.tally import require_weight
+from fastbin._fit.tally import require_weight, rising
+from fastbin._model.provenance import LastMade
 from fastbin.binning.venn import predict_venn
 from fastbin.model import BinnedModel
 
@@ -165,19 +167,19 @@ class UniformMassBinning(CountedBinning):
         return self._fit(checked, RowsSource(rows, n_threads))
 
     def _check(self) -> _CheckedUniformMass:
-        return _CheckedUniformMass.of(self)
+        return _CheckedUniformMass(self, *_checked_numbers(self))
 
     def _fit(self, checked: _CheckedUniformMass, source: Source) -> Self:
         rows, why = source.in_memory, self._why_all_rows()
         if rows is None:
             if why is not None:
                 raise InputError(why)
-            bins, n_bins = checked.bins_of(source)
+            parts, n_bins = checked.parts_of(source)
         else:
             n_bins = checked.n_bins_for(rows.n_samples())
-            bins = checked.bins_of_parts(rows, n_bins) if why else checked.bins_of(source, n_bins)[0]
-        self.model_ = checked.model(bins, n_bins, "" if rows is None else rows.event)
-        self._warn_of_rows(bins.tally.counts, bins.tally.label_sums, None if rows is None else rows.scores, 3)
+            parts = checked.parts_of_split(rows, n_bins) if why else checked.parts_of(source, n_bins)[0]
+        self.model_ = checked.model(parts, n_bins, "" if rows is None else rows.event)
+        self._warn_of_rows(parts["counts"], parts["label_sums"], None if rows is None else rows.scores, 3)
         return self
 
     def _why_all_rows(self, remedy: str = "use fit") -> str | None:
@@ -202,6 +204,37 @@ class UniformMassBinning(CountedBinning):
         return predict_venn(self.model_, scores, tie_keys=tie_keys, seed=seed)
 
 
+@LastMade
+def _checked_numbers(given: UniformMassBinning) -> tuple[float, float, float, int, ScoreRange]:
+    """The fields of `_CheckedUniformMass`; refuses what cannot be used."""
+    scheme = check_choice(given.scheme, "scheme", UNIFORM_MASS)
+    check_choice(given.ties, "ties", ("whole", "random", "upper"))
+    if given.ties not in SCHEMES[scheme].ties:
+        allowed = " or ".join(map(repr, SCHEMES[scheme].ties))
+        raise InputError(f"ties is {given.ties!r}, which scheme {scheme!r} does not have; choose {allowed}")
+    delta = check_unit_interval(given.delta, "delta", open_right=True)
+    if 0.0 < delta < 2.0**-52:
+        raise InputError(
+            f"delta is {delta!r}, which changes no value in double precision; use 0 (ties are broken exactly, by keys) or "
+            "at least 2**-52"
+        )
+    if delta > 0.0 and given.monotone:
+        raise InputError(f"delta is {delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
+    check_n_bins(given.n_bins)
+    split = check_unit_interval(given.split, "split") if scheme == "ums" else 0.5
+    share = check_unit_interval(given.edges_share, "edges_share", open_left=True)
+    if share < 1.0 and (given.ties != "whole" or scheme == "ums"):
+        raise InputError(
+            f"is {share}, which goes with ties='whole' and not with scheme 'ums' (whose split is its own)",
+            f"ties is {given.ties!r} and scheme {scheme!r}",
+            argument="edges_share",
+            value=share,
+        )
+    seed, score_range = check_seed(given.seed), check_score_range(given.score_range)
+    check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
+    return delta, split, share, seed, score_range
+
+
 class _CheckedUniformMass(NamedTuple):
     """The checked parameters; a missing seed has been drawn."""
 
@@ -212,42 +245,16 @@ class _CheckedUniformMass(NamedTuple):
     seed: int
     score_range: ScoreRange
 
-    @classmethod
-    def of(cls, given: UniformMassBinning) -> _CheckedUniformMass:
-        """Refuse what cannot be used."""
-        scheme = check_choice(given.scheme, "scheme", UNIFORM_MASS)
-        check_choice(given.ties, "ties", ("whole", "random", "upper"))
-        if given.ties not in SCHEMES[scheme].ties:
-            allowed = " or ".join(map(repr, SCHEMES[scheme].ties))
-            raise InputError(f"ties is {given.ties!r}, which scheme {scheme!r} does not have; choose {allowed}")
-        delta = check_unit_interval(given.delta, "delta", open_right=True)
-        if 0.0 < delta < 2.0**-52:
-            raise InputError(
-                f"delta is {delta!r}, which changes no value in double precision; use 0 (ties are broken exactly, by keys) or "
-                "at least 2**-52"
-            )
-        if delta > 0.0 and given.monotone:
-            raise InputError(f"delta is {delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
-        check_n_bins(given.n_bins)
-        split = check_unit_interval(given.split, "split") if scheme == "ums" else 0.5
-        share = check_unit_interval(given.edges_share, "edges_share", open_left=True)
-        if share < 1.0 and (given.ties != "whole" or scheme == "ums"):
-            raise InputError(
-                f"is {share}, which goes with ties='whole' and not with scheme 'ums' (whose split is its own)",
-                f"ties is {given.ties!r} and scheme {scheme!r}",
-                argument="edges_share",
-                value=share,
-            )
-        seed, score_range = check_seed(given.seed), check_score_range(given.score_range)
-        check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
-        return cls(given, delta, split, share, seed, score_range)
-
     def n_bins_for(self, n_samples: int) -> int:
         """The number of bins, for which so many samples must be enough."""
         return choose_n_bins(self.given.n_bins, n_samples, self.given.scheme, self.split)
 
-    def bins_of(self, source: Source, n_bins: int | None = None) -> tuple[Fitted, int]:
+    def parts_of(self, source: Source, n_bins: int | None = None) -> tuple[dict[str, Any], int]:
         """The bins at the ranks of the scheme among all samples, so many or as many as asked, and their number before ties."""
+        if n_bins is not None and isinstance(source, RowsSource):
+            parts = self._parts_of_few(source, n_bins)
+            if parts is not None:
+                return parts, n_bins
         ties, scheme, score_range = self.given.ties, self.given.scheme, self.score_range
         asked = self.given.n_bins if n_bins is None else n_bins
 
@@ -261,23 +268,41 @@ class _CheckedUniformMass(NamedTuple):
             bins = bins_between(
                 boundaries, ties, scheme, self.seed, score_range, rows=source.in_memory, weighted=source.weighted()
             )
-        return bins, len(boundaries.ranks) + 1
+        return self._parts(bins), len(boundaries.ranks) + 1
 
-    def bins_of_parts(self, rows: Rows, n_bins: int) -> Fitted:
+    def _parts_of_few(self, source: RowsSource, n_bins: int) -> dict[str, Any] | None:
+        """The same for few rows in one compiled call; ``None`` where it does not serve, and where a row is to be refused."""
+        given, rows = self.given, source.in_memory
+        if given.ties != "whole" or given.scheme == "umb" or rows.frequencies is not None:
+            return None
+        if rows.weights is not None or not source.is_sorted_for(n_bins - 1):
+            return None
+        parts = fit_rows(rows.scores, rows.labels, *rows.limits, n_bins, given.scheme == "umd", self.seed)
+        if parts is not None:
+            parts["score_range"] = self.score_range
+            if given.monotone:
+                parts["values"] = rising(parts["values"], parts["counts"])
+        return parts
+
+    def parts_of_split(self, rows: Rows, n_bins: int) -> dict[str, Any]:
         """The bins of which a random part of the samples places the edges."""
         if self.given.scheme == "ums":
             split = split_samples(rows, self.seed, first_part(self.split, rows.n_samples(), n_bins))
-            return split.fit_bins(n_bins, self.given.ties)
-        return share_bins(rows, n_bins, self.given.scheme, self.seed, self.edges_share)
+            return self._parts(split.fit_bins(n_bins, self.given.ties))
+        return self._parts(share_bins(rows, n_bins, self.given.scheme, self.seed, self.edges_share))
 
-    def model(self, bins: Fitted, n_bins_asked: int, event: str) -> BinnedModel:
+    def _parts(self, bins: Fitted) -> dict[str, Any]:
+        return {**bins.tally.parts(monotone=self.given.monotone), **bins.origin()}
+
+    def model(self, parts: dict[str, Any], n_bins_asked: int, event: str) -> BinnedModel:
         """The model of these bins, with means for values."""
-        given, parts = self.given, bins.tally.parts(monotone=self.given.monotone)
-        require_weight(parts)
-        if given.ties == "whole" and ties_cost_bins(bins.tally.counts, bins.tie_counts, n_bins_asked):
-            may_share = given.scheme != "ums" and given.edges_share == 1.0 and bins.n_tied > 0
-            given._warn(on_fewer_bins(bins.partition.n_bins, n_bins_asked, may_share=may_share), stacklevel=4)
+        given, n_bins = self.given, len(parts["counts"])
+        if "weight_sums" in parts:  # others have samples
+            require_weight(parts)
+        if given.ties == "whole" and ties_cost_bins(parts["counts"], parts.get("tie_counts"), n_bins_asked):
+            may_share = given.scheme != "ums" and given.edges_share == 1.0 and parts["n_tied"] > 0
+            given._warn(on_fewer_bins(n_bins, n_bins_asked, may_share=may_share), stacklevel=4)
         return BinnedModel._of(
-            **parts, **bins.origin(), scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
+            **parts, scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
             out_of_range=given.out_of_range, **given._texts(event, self.seed),
         )  # fmt: skip

@@ -24,6 +24,7 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import ArgumentError, FastbinError, InputError, InputTypeError, Wording, by_name
 from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
+from fastbin._core.fit import lower_half
 from fastbin._fit.calibrator import Calibrator, Estimator
 from fastbin._fit.edges import on_fewer_bins, resolve_n_bins, ties_cost_bins
 from fastbin._fit.quantiles import Source
@@ -210,7 +211,7 @@ def _fit_together(
         told += [(name, HARD_LABELS) for name in names]
     elif calibrator._expects_rise() and (level := kind.fall_level(len(n_bins))) is not None:
         for name, start, end in zip(names, [0, *ends[:-1].tolist()], ends.tolist(), strict=False):
-            falling = on_falling(parts["counts"][start:end], parts["label_sums"][start:end], level)
+            falling = on_falling(*lower_half(parts["counts"][start:end], parts["label_sums"][start:end]), level)
             if falling is not None:
                 told.append((name, falling))
     return FittedSet(made, told)

@@ -131,8 +131,9 @@ def test_many_segments_are_the_fits_of_their_rows(shape: str, options: dict[str,
 
 
 @pytest.mark.parametrize("shape", ["uniform", "hundredths", "constant", "float32", "atom"])
-def test_large_segments_are_the_fits_of_their_rows(shape: str) -> None:
+def test_large_segments_are_the_fits_of_their_rows(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes at which a fit by itself counts in cells and does not sort."""
+    monkeypatch.setattr("fastbin._fit.rows.SORT_UP_TO", 2**15)
     scores, labels, keys = some_segments(shape, [40_000, 30, 33_000], 3)
     for column in (scores, scores.astype(np.float32), np.repeat(scores, 2)[::2]):
         models = quietly(fb.multi.SegmentedBinning(fb.UniformMassBinning(20)).fit, column, labels, keys).model_

@@ -17,6 +17,7 @@ from scipy.stats import hypergeom
 
 import fastbin as fb
 from fastbin._base.suspicions import LEVEL, MOST_EXACT, around_the_median, falling_p, on_falling
+from fastbin._core.fit import lower_half
 
 RNG = np.random.default_rng(3)
 SCORES = RNG.random(600)
@@ -101,8 +102,8 @@ def test_segments_share_the_level() -> None:
     one = np.arange(20) / 20, np.array([0, 0] + [1] * 8 + [1] + [0] * 9)
     counts, ones = np.array([10, 10]), np.array([8, 1])
     assert LEVEL / 8 < falling_p(10, 8, 20, 9) < LEVEL / 2
-    assert on_falling(counts, ones, LEVEL / 2)
-    assert on_falling(counts, ones, LEVEL / 8) is None
+    assert on_falling(*lower_half(counts, ones), LEVEL / 2)
+    assert on_falling(*lower_half(counts, ones), LEVEL / 8) is None
     for n_segments, is_told in ((2, True), (8, False)):
         scores, labels = (np.tile(column, n_segments) for column in one)
         cal = fb.multi.SegmentedBinning(fb.FixedWidthBinning(2), min_points=1)
@@ -164,7 +165,8 @@ def test_scores_that_say_nothing_are_rarely_told_of() -> None:
     """At most .01, plus three standard errors of 3,000 fits."""
     rng = np.random.default_rng(0)
     n_told = sum(
-        on_falling(np.full(10, 20), rng.multivariate_hypergeometric(np.full(10, 20), 80)) is not None for _ in range(3000)
+        on_falling(*lower_half(np.full(10, 20), rng.multivariate_hypergeometric(np.full(10, 20), 80))) is not None
+        for _ in range(3000)
     )
     assert 0 < n_told / 3000 <= 0.01 + 3 * (0.01 * 0.99 / 3000) ** 0.5
 
@@ -172,13 +174,13 @@ def test_scores_that_say_nothing_are_rarely_told_of() -> None:
 def test_halves_are_whole_bins() -> None:
     for n_bins in (7, 200):
         counts, ones = np.full(n_bins, 30), np.linspace(29, 1, n_bins).astype(int)
-        text = on_falling(counts, ones)
+        text = on_falling(*lower_half(counts, ones))
         assert text is not None
         lower = 30 * ((n_bins + 1) // 2 if n_bins % 2 == 0 else n_bins // 2)
         assert f"among the {lower:,} lower" in text
-    assert on_falling(np.array([50]), np.array([20])) is None
-    assert on_falling(np.array([0, 50, 0]), np.array([0, 20, 0])) is None
-    assert on_falling(np.array([20, 20]), np.array([20, 20])) is None
+    assert on_falling(*lower_half(np.array([50]), np.array([20]))) is None
+    assert on_falling(*lower_half(np.array([0, 50, 0]), np.array([0, 20, 0]))) is None
+    assert on_falling(*lower_half(np.array([20, 20]), np.array([20, 20]))) is None
 
 
 def test_around_the_median() -> None:
