@@ -17,7 +17,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -523,9 +523,12 @@ class FittedSteps(NamedTuple):
         }  # fmt: skip
 
 
+@lru_cache(maxsize=32)  # segments, folds and repeated fits are of few sizes
 def cut_ranks(n: int, n_bins: int, *, fine: bool = False) -> Int64s:
-    """The ranks that `fit_steps` asks for: those of all cuts, and 1, where the least score is."""
-    return np.unique(np.append(1, (fine_ranks if fine else step_ranks)(n, n_bins)))
+    """The ranks that `fit_steps` asks for: those of all cuts, and 1, where the least score is. Not to be written to."""
+    ranks = np.unique(np.append(1, (fine_ranks if fine else step_ranks)(n, n_bins)))
+    ranks.flags.writeable = False
+    return ranks
 
 
 def fit_steps(
@@ -538,7 +541,7 @@ def fit_steps(
     have no label: then `groups` need not hold all scores, and the tally of the steps is left to the caller).
     """
     n = groups.n_samples
-    bins = _evidence_bins(groups, (fine_ranks if fine else step_ranks)(n, n_bins), n_bins, seed, score_range, weighted)
+    bins = _evidence_bins(groups, n_bins, seed, score_range, weighted, fine=fine)
     distinct = groups.take(run_starts(groups.score))
     if fine:
         edges, scores = fine_edges(distinct.score if labelled is None else labelled, bins.partition.edges, score_range)
@@ -549,24 +552,28 @@ def fit_steps(
     passing = weighted()
     if passing is None:
         at = np.searchsorted(distinct.score, edges)
-        samples, ones = (
-            np.diff(np.append(column, total)[at], prepend=0, append=total)
-            for column, total in ((distinct.below, n), (distinct.below_ones, groups.n_positive))
-        )
-        tally = Tally(samples, ones)
+        tally = Tally(_between(distinct.below, at, n), _between(distinct.below_ones, at, groups.n_positive))
     else:
         partition = Partition(edges, None, score_range)
         tally = reduce(add, (tally_rows(partition, rows) for rows in passing))
     return FittedSteps(bins, edges, scores, tally)
 
 
+def _between(below: Int64s, at: Int64s, total: int) -> Int64s:
+    """How many lie in each step, of `total`, where `below` lie below each score, and steps begin at the scores `at`."""
+    ends = np.empty(len(at) + 2, np.int64)
+    ends[0], ends[-1] = 0, total
+    ends[1:-1] = np.append(below, total)[at]
+    return ends[1:] - ends[:-1]
+
+
 def _evidence_bins(
-    groups: Boundaries, cuts: Int64s, n_bins: int, seed: int, score_range: ScoreRange,
-    weighted: Callable[[], Iterable[Rows] | None],
+    groups: Boundaries, n_bins: int, seed: int, score_range: ScoreRange, weighted: Callable[[], Iterable[Rows] | None], *,
+    fine: bool,
 ) -> Fitted:  # fmt: skip
-    """The bins between the boundaries among these cuts: a tie at any cut makes all of them those of whole ties."""
-    is_cut = np.isin(groups.ranks, cuts)
-    tied = n_tied(groups.score[is_cut], groups.equal[is_cut])
+    """The bins between the boundaries among the cuts: a tie at any cut makes all of them those of whole ties."""
+    first = 0 if fine and groups.n_samples <= MOST_STEPS else 1  # the least score is a cut where all scores are
+    tied = n_tied(groups.score[first:], groups.equal[first:])
     evidence = groups.take(np.searchsorted(groups.ranks, boundary_ranks(groups.n_samples, n_bins, "umd")))
     return whole_bins(evidence, "umd", seed, score_range, weighted(), tied=tied)
 

@@ -94,7 +94,7 @@ def test_the_same_refusals(at: int) -> None:
 
 @pytest.mark.parametrize("score_range", [(0.0, 100.0), (0.25, 0.75), (0.0, 1e308), (-1.0, 1.0), None])
 def test_other_ranges(score_range: tuple[float, float] | None) -> None:
-    """Scores above 1.5 are no doubles once they are packed, and negative ones are not packed at all."""
+    """Scores above 1.5 are not doubles once they are packed, and negative ones are not packed at all."""
     low, high = score_range or (-50.0, 50.0)
     scores = low + (high - low) * np.array(strategies.make("hundredths", "coin", 900, 3).scores)
     labels = (np.arange(900) * 7 % 5 < 2).astype(np.int64)
@@ -103,7 +103,7 @@ def test_other_ranges(score_range: tuple[float, float] | None) -> None:
 
 
 def test_a_changed_configuration_is_checked_again() -> None:
-    """What was checked of a configuration is kept for the same objects alone."""
+    """A configuration counts as checked for the same objects alone."""
     scores, labels = np.arange(60) / 60, np.arange(60) % 2
     calibrator = fb.UniformMassBinning(5)
     first = calibrator.fit(scores, labels).model_
