@@ -46,7 +46,8 @@ class SqlCase:
 
 SQL = [
     SqlCase("DuckDB", "tree", 10, is_short=True), SqlCase("DuckDB", "tree", 100, is_short=True),
-    SqlCase("DuckDB", "tree", 1000), SqlCase("DuckDB", "join", 100), SqlCase("DuckDB", "join", 1000, is_short=True),
+    SqlCase("DuckDB", "tree", 1000), SqlCase("DuckDB", "auto", 100), SqlCase("DuckDB", "auto", 1000, is_short=True),
+    SqlCase("DuckDB", "join", 100), SqlCase("DuckDB", "join", 1000, is_short=True),
     SqlCase("Polars", "tree", 10), SqlCase("Polars", "tree", 100, is_short=True),
     SqlCase("SQLite", "tree", 100, n_rows=10**5, is_short=True), SqlCase("SQLite", "join", 1000, n_rows=10**5),
 ]  # fmt: skip

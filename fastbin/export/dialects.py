@@ -121,7 +121,7 @@ class Dialect:
     key_form: str = "length({0}) = {3} AND ltrim({0}, {1}) = {2}"
     table_name: str = PART
     table_options: str = ""  # what follows the columns of a table
-    has_array: bool = False  # finds the place of a number in an array
+    array: str = ""  # how one expression finds the place of a score in a literal array: by a function, or by "cells"
     lookup: str = ""  # how a row finds its step in a table, if there are tables
     most_rows: int = 4096  # of one INSERT
 
@@ -135,10 +135,10 @@ class Dialect:
 
 
 _ALL = (
-    Dialect("duckdb", scientific, duckdb_text, "DOUBLE", bytewise='{} COLLATE "C"', lookup="asof"),
+    Dialect("duckdb", scientific, duckdb_text, "DOUBLE", bytewise='{} COLLATE "C"', array="cells", lookup="asof"),
     Dialect(
         "postgresql", lambda value: f"float8 '{scientific(value)}'", postgresql_text, "float8", "bigint", 'text COLLATE "C"',
-        bytewise='{} COLLATE "C"', as_text="CAST({} AS text)", has_array=True, lookup="seek",
+        bytewise='{} COLLATE "C"', as_text="CAST({} AS text)", array="width_bucket", lookup="seek",
     ),
     # A column of texts would be compared as texts, and a cast makes 0.0 of any other text. SQLite compares each constant
     # expression of a statement with all before it: 4,096 rows take 30 times as long as by 128.

@@ -6,11 +6,13 @@ what is used again is written again.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Literal, overload
 
 import numpy as np
 
+from fastbin._base.array_types import Array, Float64s
 from fastbin._base.checks import check_choice
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
@@ -109,9 +111,10 @@ def sql(
     alpha : float, optional
         The chance that one of the intervals of all bins misses, 0.1 where it is left out; with "lower" and "upper" alone.
     style : {"auto", "tree", "join"}
-        "tree" is a balanced tree of CASE, of at most 1,000 steps. "auto" is the same, but in PostgreSQL, for models that
-        compare no keys, an array of any length in which ``width_bucket`` finds the place. "join" looks steps up in a table,
-        for models of more steps, or where it is faster: in DuckDB from about 300 steps on.
+        "tree" is a balanced tree of CASE, of at most 1,000 steps. "auto" is the same, but for models that compare no keys, in
+        PostgreSQL an array of any length in which ``width_bucket`` finds the place, and in DuckDB, from 33 steps on, lists in
+        which even cells of scores find it, below a tree where steps crowd. "join" looks steps up in a table, for models of more
+        steps; in DuckDB it is the faster one where many steps have few samples each, or crowd.
     table, source, output : str, optional
         For "join" alone: the table to be made is called ``{table}_steps``, by default ``fastbin_`` and the first eight digits
         of the model's digest, so that each model has its own. `source` is the table with the scores ("scores" where it is left
@@ -147,8 +150,8 @@ def sql(
 
     Notes
     -----
-    A row meets about log2(steps) comparisons; the text has about 90 bytes a step, 180 with keys. Steps with the same answer as
-    the one before are left out.
+    A row meets about log2(steps) comparisons; the text has about 90 bytes a step, 180 with keys, up to 340 in DuckDB's lists.
+    Steps with the same answer as the one before are left out.
 
     Numbers are written so that each engine reads back all 64 bits: with 17 digits, and for SQLite, which reads some of these
     wrongly, as quotients of integers. In SQLite a score must be stored as a number: a text has no answer; MySQL reads the
@@ -199,8 +202,13 @@ def sql(
             said = comment([*about, said_of_output(words, what, names.output)])
             return tables_of(form, what, score, None, tie_key, names, words, said)
         low, high, cuts = form.models[0].low, form.models[0].high, cuts_of(form.models[0], what)
-        has_array = words.has_array and style == "auto" and tie_key is None
-        answer = _in_array(cuts, score, words) if has_array else _by_case(cuts, score, tie_key, words)
+        is_plain = style == "auto" and tie_key is None
+        if is_plain and words.array == "width_bucket":
+            answer = _in_array(cuts, score, words)
+        else:
+            _require_few(cuts, words)
+            in_cells = is_plain and words.array == "cells"
+            answer = _by_cells(cuts, score, words) if in_cells else _by_case(cuts, score, tie_key, words)
     answered = is_answered(score, tie_key, low, high, words)
     return f"{comment([*about, said_of_output(words, what)])}\nCASE WHEN {answered} THEN {answer} ELSE NULL END"
 
@@ -300,10 +308,14 @@ def sql_set(
 # ------------------------------------------------------------------------------------------------- steps
 
 
-def _by_case(cuts: EdgeCuts, score: str, key: str | None, dialect: Dialect) -> str:
+def _require_few(cuts: EdgeCuts, dialect: Dialect) -> None:
+    """Refuse steps that make too long an expression."""
     if len(cuts.column) > MOST_STEPS:
         remedy = "pass style='join'" if dialect.lookup else "score with predict"
         raise InputError(f"has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}", remedy, argument="model")
+
+
+def _by_case(cuts: EdgeCuts, score: str, key: str | None, dialect: Dialect) -> str:
     number = dialect.cast(score)
     return tree(dialect.literals(cuts.column), lambda place: _is_reached(cuts, place, number, key, dialect))
 
@@ -315,6 +327,58 @@ def _in_array(cuts: EdgeCuts, score: str, dialect: Dialect) -> str:
         return answers[0]
     edges = ", ".join(map(dialect.number, cuts.edges.tolist()))
     return f"(ARRAY[{', '.join(answers)}])[width_bucket({dialect.cast(score)}, ARRAY[{edges}]) + 1]"
+
+
+# A node of a tree of CASE costs DuckDB as much as some lookups, so up to so many steps are a tree alone. Above, even cells of
+# the scores say which edges are near: twice as many cells as edges, none with more edges than this.
+FEW_STEPS, MOST_EDGES_OF_CELL = 32, 3
+
+
+def _by_cells(cuts: EdgeCuts, score: str, dialect: Dialect) -> str:
+    """A tree down to steps of about even widths, and there lists with the edges and the answers of each cell of scores."""
+    number = dialect.cast(score)
+
+    def among(first: int, last: int) -> str:
+        """The answer where all edges before the step `first` are reached, and none from the step `last` on."""
+        found = _in_cells(cuts.edges[first:last], cuts.column[first : last + 1], number, dialect)
+        if found:
+            return found
+        if last - first < FEW_STEPS:
+            part = cuts._replace(edges=cuts.edges[first:last], keys=cuts.keys[first:last], column=cuts.column[first : last + 1])
+            return _by_case(part, score, None, dialect)
+        middle = (first + last) // 2
+        reached = _is_reached(cuts, middle, number, None, dialect)
+        return f"CASE WHEN {reached} THEN {among(middle + 1, last)} ELSE {among(first, middle)} END"
+
+    return among(0, len(cuts.edges))
+
+
+def _in_cells(edges: Float64s, column: Array, number: str, dialect: Dialect) -> str | None:
+    """The answer by the cell of the score; None where steps are few, or crowd in a cell.
+
+    A score in a lower cell than an edge is below it, as no operation that makes cells ever falls, so in its cell a score is
+    compared with the edges there. Where these are fewer than in others, the next ones stand in their places.
+    """
+    if len(edges) < FEW_STEPS:
+        return None
+    n_cells, width = 2 * len(edges), float(edges[-1]) - float(edges[0])
+    scale = n_cells / width if width > 0.0 else math.inf
+    if not 0.0 < scale < math.inf:
+        return None
+    cells = np.minimum(np.floor((edges - edges[0]) * scale), n_cells - 1).astype(np.int64)
+    most = int(np.bincount(cells).max())
+    if most > MOST_EDGES_OF_CELL:
+        return None
+    first = np.searchsorted(cells, np.arange(n_cells))
+    offset = f"({number} - {dialect.number(float(edges[0]))}) * {dialect.number(scale)}"
+    place = f"CAST(GREATEST(LEAST(floor({offset}), {n_cells - 1}), 0) AS INTEGER) + 1"
+
+    def entry(entries: Array) -> str:
+        return f"([{', '.join(dialect.literals(entries))}])[{place}]"
+
+    near = [np.minimum(first + i, len(edges) - 1) for i in reversed(range(most))]
+    tests = (f"WHEN {number} >= {entry(edges[at])} THEN {entry(column[at + 1])}" for at in near)
+    return f"CASE {' '.join(tests)} ELSE {entry(column[first])} END"
 
 
 def _is_reached(cuts: EdgeCuts, place: int, score: str, key: str | None, dialect: Dialect) -> str:

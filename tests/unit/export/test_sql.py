@@ -22,7 +22,8 @@ MANY_KNOTS = "spline with a clip"  # more than the parser of SQLite takes
 named = pytest.mark.parametrize("name", MODELS)
 dialects = pytest.mark.parametrize("dialect", EMBEDDED)
 ways = pytest.mark.parametrize(
-    ("dialect", "style"), [*((name, "tree") for name in EMBEDDED), *((name, "join") for name in WITH_TABLES)]
+    ("dialect", "style"),
+    [*((name, "tree") for name in EMBEDDED), ("duckdb", "auto"), *((name, "join") for name in WITH_TABLES)],
 )
 dialects_with_tables = pytest.mark.parametrize("dialect", WITH_TABLES)
 
@@ -231,13 +232,53 @@ def test_comments_end_where_they_should() -> None:
 
 
 def test_tree_asks_as_few_questions_as_it_can() -> None:
-    expression = fb.export.sql(even_model(1000), dialect="duckdb")
+    expression = fb.export.sql(even_model(1000), dialect="duckdb", style="tree")
     assert expression.count("CASE WHEN") == 1 + 999
     deepest = depth = 0
     for word in re.findall(r"\bCASE\b|\bEND\b", expression):
         depth += 1 if word == "CASE" else -1
         deepest = max(deepest, depth)
     assert deepest == 1 + 10  # the guard, and log2 of 1,000
+
+
+HARD_EDGES: dict[str, Any] = {
+    "even": lambda rng: np.linspace(0.001, 0.999, 400),
+    "uniform": lambda rng: rng.random(400),
+    "crowded": lambda rng: np.quantile(rng.beta(0.5, 5.0, 20_000), np.arange(1, 400) / 400),
+    "far away": lambda rng: np.append(np.linspace(0.1, 0.2, 200), [1e12, 1e300]),
+    "all magnitudes": lambda rng: rng.integers(0, 0x7FE0000000000000, 400).view(np.float64) * rng.choice([-1.0, 1.0], 400),
+    "subnormal": lambda rng: np.arange(1, 400) * 5e-324,
+    "neighbours": lambda rng: 0.5 + np.arange(400) * 2.0**-53,
+}
+
+
+@pytest.mark.parametrize("out_of_range", ["refuse", "clip"])
+@pytest.mark.parametrize("shape", HARD_EDGES)
+def test_cells_of_duckdb_find_every_step(shape: str, out_of_range: Any) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    rng = np.random.default_rng(3)
+    edges = np.unique(HARD_EDGES[shape](rng))
+    ends = min(0.0, float(edges[0])), max(1.0, float(edges[-1]))
+    values = rng.random(len(edges) + 1)
+    model = fb.BinnedModel.from_parts(edges=edges, values=values, score_range=ends, out_of_range=out_of_range)
+    near = [np.nextafter(edges, -np.inf), edges, np.nextafter(edges, np.inf), rng.random(500), np.linspace(*ends, 500)]
+    scores = np.concatenate([*near, [-1e308, -1.0, 2.0, 1e308]])
+    if out_of_range == "refuse":
+        scores = np.clip(scores, *ends)
+    expression = fb.export.sql(model, dialect="duckdb")
+    assert (")[CAST(" in expression) == (shape not in ("all magnitudes", "subnormal"))
+    with duckdb.connect() as connection:
+        given = pa.table({"i": np.arange(len(scores)), "p": scores})  # noqa: F841 - read by name
+        found = connection.execute(f"SELECT {expression} AS v FROM given ORDER BY i").fetchnumpy()["v"]
+    assert np.asarray(found).view(np.uint64).tolist() == model.predict(scores).view(np.uint64).tolist()
+
+
+def test_few_steps_and_keys_are_trees_in_duckdb_too() -> None:
+    for n_bins, is_tree in ((32, True), (33, False)):
+        automatic, tree = (fb.export.sql(even_model(n_bins), dialect="duckdb", style=style) for style in ("auto", "tree"))
+        assert (automatic == tree) == is_tree
+    tied = fb.UniformMassBinning(50, ties="random").fit(np.arange(2000) % 100 / 100.0, np.arange(2000) % 3 == 0)
+    assert ")[" not in fb.export.sql(tied, tie_key="k", dialect="duckdb")
 
 
 def test_steps_of_one_answer_are_written_once() -> None:

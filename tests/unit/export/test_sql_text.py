@@ -35,10 +35,10 @@ def in_words_of_duckdb(text: str, dialect: str) -> str:
 def test_expressions_are_those_of_duckdb_in_other_words(dialect: str, name: str, what: str) -> None:
     model = model_of(name)
     key = "k" if model.needs_key else None
-    expression = fb.export.sql(model, tie_key=key, dialect=dialect, what=what)
+    expression = fb.export.sql(model, tie_key=key, dialect=dialect, what=what, style="tree")
     about, _, expression = expression.partition(" */\n")
     assert about.endswith(f"dialect {dialect}, gives {what}")
-    of_duckdb = fb.export.sql(model, tie_key=key, dialect="duckdb", what=what).partition(" */\n")[2]
+    of_duckdb = fb.export.sql(model, tie_key=key, dialect="duckdb", what=what, style="tree").partition(" */\n")[2]
     assert in_words_of_duckdb(expression, dialect) == of_duckdb
 
 
