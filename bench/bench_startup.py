@@ -50,6 +50,28 @@ def bench_first_fit(is_long: bool, tmp_path: Path, benchmark, report) -> None:
     benchmark.pedantic(_cpu_seconds, args=(FIRST_FIT,), rounds=1)
 
 
+PREDICT = """
+from fastbin.cli import command_line
+assert command_line.run(["predict", {model!r}, {rows!r}, "--score", "p", "--output", {out!r}]) == 0
+"""
+
+
+def bench_predict_command(tmp_path: Path, benchmark, report) -> None:
+    """`fastbin predict` of a thousand rows of CSV, against importing NumPy."""
+    model = fb.UniformMassBinning(10).fit(*rows("uniform", 10**4)).model_
+    scores = rows("uniform", 10**4)[0][:1000]
+    paths = {name: str(tmp_path / name) for name in ("model", "rows.csv", "out.csv")}
+    model.save(paths["model"])
+    Path(paths["rows.csv"]).write_text("\n".join(["p", *map(repr, scores.tolist())]) + "\n")
+    program = PREDICT.format(model=paths["model"], rows=paths["rows.csv"], out=paths["out.csv"])
+    _cpu_seconds(program)
+    written = [line.split(",")[1] for line in Path(paths["out.csv"]).read_text().splitlines()[1:]]
+    assert list(map(float, written)) == model.predict(scores).tolist()
+    numpy, both = (min(_cpu_seconds(code) for _ in range(5)) for code in ("import numpy", program))
+    report(cases.PREDICT_COMMAND, cases.CPU_ADDED, both - numpy)
+    benchmark.pedantic(_cpu_seconds, args=(program,), rounds=1)
+
+
 def bench_load(tmp_path: Path, benchmark, report) -> None:
     """A model of 1000 bins from its file, from bytes in memory, and from a pickle."""
     model = fb.UniformMassBinning(1000).fit(*rows("uniform", 10**6)).model_

@@ -390,10 +390,14 @@ EXTRA_WAIT = Quantity("longest wait beyond idle", "ms")
 FIRST_FIT = "first fit of a process, import of Numba included"
 CPU_WARM, CPU_COLD = Quantity("CPU, compiled code cached", "s"), Quantity("CPU, nothing cached", "s")
 
+PREDICT_COMMAND = "fastbin predict, 1,000 rows of CSV"
+CPU_ADDED = Quantity("CPU, added to import numpy", "s")
+
 # ------------------------------------------------------------------------------------------------- what is asked
 
 _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     **{case.name: case.targets for case in [*FITS, LARGEST_FIT, *SETS]},
+    PREDICT_COMMAND: {CPU_ADDED: Asked(at_most=0.12)},
     FIRST_FIT: {CPU_WARM: Asked(at_most=1.0)},
     one_score(100): {
         ONE_TO_EMPTY: Asked(at_most=1.6), BISECT_TO_ONE: Asked(at_least=4), ISOTONIC_TO_ONE: Asked(at_least=1000),

@@ -102,6 +102,31 @@ print(sorted(set({OPTIONAL!r}) & {{name.split(".")[0] for name in sys.modules}})
     assert run(program, str(tmp_path / "model.fbm")) == "[]\n"
 
 
+# `fastbin predict` of a CSV file to another: what formats, exports, fits and displays need, and rows of text do without.
+# (PyArrow imports pandas by itself where it is installed, and its functions, without which it casts nothing.)
+NOT_FOR_PREDICT = (
+    "numba", "scipy", "sklearn", "polars", "duckdb", "matplotlib", "rich", "pyarrow.parquet", "pyarrow.fs",
+    "fastbin.export.verify", "fastbin.export.c_source", "fastbin.export.onnx",
+)  # fmt: skip
+
+
+def test_predicting_rows_of_text_loads_what_it_reads(tmp_path: Path, fitted: fb.UniformMassBinning) -> None:
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("click")
+    fitted.model_.save(tmp_path / "model.fbm")
+    (tmp_path / "new.csv").write_text("id,p\n1,0.125\n2,0.5\n")
+    program = f"""
+import sys
+from fastbin.cli import command_line
+folder = sys.argv[1]
+given = ["predict", folder + "/model.fbm", folder + "/new.csv", "--score", "p", "--seed", "1", "-o", folder + "/out.csv"]
+assert command_line.run(given) == 0
+print(sorted(set({NOT_FOR_PREDICT!r}) & set(sys.modules)))
+"""
+    assert run(program, str(tmp_path)) == "[]\n"
+    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "id,p,calibrated"
+
+
 def test_fitting_without_numba_says_what_to_install() -> None:
     """Nothing falls back to slow code in silence: what is missing is named, with the extra that brings it."""
     program = BLOCK + (

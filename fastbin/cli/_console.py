@@ -101,9 +101,8 @@ def working(what: str) -> contextlib.AbstractContextManager[object]:
 @contextlib.contextmanager
 def reading(table: Table, what: str) -> Iterator[Callable[[Iterable[Any]], Iterable[Any]]]:
     """Show a progress bar while the block reads a table; pass the batches through the function that this yields."""
-    shown = console(stderr=True)
     small = table.total is not None and table.total < (SHOW_BAR_FROM if table.is_text else SHOW_BAR_FROM // 16)
-    if small or not shown.is_terminal:
+    if small or not (shown := console(stderr=True)).is_terminal:  # a console is an import that a small table need not wait for
         yield lambda batches: batches
         return
     from rich.progress import TaskProgressColumn, TimeRemainingColumn

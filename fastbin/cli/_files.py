@@ -129,13 +129,18 @@ class Exported(NamedTuple):
 
 def _read(path: str) -> bytes:
     """A file that is to be a model or an export, or the standard input; only the beginning if the file can be neither."""
-    from fastbin.export.verify import is_export
-
     if path != "-":
-        return bytes(read_saved(path, is_other=is_export))
+        return bytes(read_saved(path, is_other=_is_export))
     if sys.stdin is None:
         raise InputError("standard input is closed; name a model file")
-    return bytes(read_saved(sys.stdin.buffer, is_other=is_export))
+    return bytes(read_saved(sys.stdin.buffer, is_other=_is_export))
+
+
+def _is_export(head: bytes) -> bool:
+    """Whether a file that is no model begins as an export; only then the exports are imported."""
+    from fastbin.export.verify import is_export
+
+    return is_export(head)
 
 
 def _named(path: str, read: Callable[[bytes], Any], data: bytes) -> Any:

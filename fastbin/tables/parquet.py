@@ -19,7 +19,7 @@ from typing import Any
 
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, MemoryLimitError, Wording
-from fastbin.tables.table import Table, arrow, first_sentence, open_for_arrow, sliced, uses_threads
+from fastbin.tables.table import Table, arrow, arrow_parquet, first_sentence, open_for_arrow, sliced, uses_threads
 
 # One decodes while a fit counts: 10^7 rows take 0.14 s, and with one thread in all 0.20 s. More would only take more memory, as
 # rows come in the order of the files.
@@ -38,7 +38,7 @@ class ParquetTable(Table):
         self.path, self.files = path, [path]
         with open_for_arrow(path) as file:
             try:
-                opened = arrow().parquet.ParquetFile(file)
+                opened = arrow_parquet().ParquetFile(file)
             except (arrow().ArrowInvalid, OSError) as error:
                 raise InputError(f"{path} is not a Parquet file, or it is damaged: {first_sentence(error)}") from None
             self.schema, self._n_rows = opened.schema_arrow, int(opened.metadata.num_rows)
@@ -109,7 +109,7 @@ class ParquetRows:
         names = None if columns is None else list(columns)
         for path in self.files:
             with open_for_arrow(path) as file:
-                opened = arrow().parquet.ParquetFile(file)
+                opened = arrow_parquet().ParquetFile(file)
                 yield from opened.iter_batches(chunk_rows, columns=names, use_threads=uses_threads())
 
     def _reworded(self, error: Exception, columns: Sequence[str] | None, done: int) -> Exception:

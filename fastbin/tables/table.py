@@ -36,8 +36,14 @@ def arrow() -> Any:
         import pyarrow.compute
         import pyarrow.csv
         import pyarrow.ipc
-        import pyarrow.parquet
     return pyarrow
+
+
+def arrow_parquet() -> Any:
+    """The module of PyArrow for Parquet, which rows of text do without."""
+    with needed_for("files of rows", extra="cli"):
+        import pyarrow.parquet
+    return pyarrow.parquet
 
 
 def pyarrow() -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastbin._base.errors import InputError
 from fastbin._base.files import is_replaceable
-from fastbin.tables.table import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, as_plain, suffixes
+from fastbin.tables.table import CSV_DELIMITERS, PARQUET_SUFFIXES, Table, arrow, arrow_parquet, as_plain, suffixes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -134,7 +134,7 @@ class _ParquetWriter(_Writer):
         fields = [field.with_type(pa.string()) if text else field for field, text in zip(schema, is_text, strict=True)]
         self._schema = pa.schema(fields, metadata=schema.metadata)
         self._sink = _Unclosed(file)
-        self._writer = pa.parquet.ParquetWriter(_as_stream(self._sink), self._schema)
+        self._writer = arrow_parquet().ParquetWriter(_as_stream(self._sink), self._schema)
 
     def write(self, batch: Any) -> None:
         try:
