@@ -13,16 +13,15 @@ import fastbin as fb
 from bench.calarena import picture
 from bench.calarena.cells import Cell, load_cells, run, save_cells, warm_up
 from bench.calarena.coverage import Coverage, promising, simulate
-from bench.calarena.methods import RAW, Method, our_methods
+from bench.calarena.methods import DEFAULT, RAW, Method, our_methods
 from bench.calarena.peers import peer_methods, versions
 from bench.calarena.score_sets import ALL, DATA_VARIABLE, SIZES, Loader, catalogue, default_folder, missing_files, sizes_of
-from bench.calarena.summary import FROM, claims, losses_table, promises_table, summarise, winrates_table
+from bench.calarena.summary import FROM, claims, few_table, losses_table, promises_table, summarise, winrates_table
 from bench.machine import machine
 
 RESULTS = Path(__file__).resolve().parent / "results"
 CELLS, COVERAGES, ABOUT = "cells.csv.gz", "coverage.json", "about.json"
 TABLE, PICTURE = "table.txt", "calarena.png"
-SUBJECT = "Certified"  # of what is asked of one method
 
 # Populations of the simulation: many ties, few, none, ten scores, scores at 0 and 1.
 POPULATIONS = ("credit forest", "credit boosting", "compas", "mlb games", "us senate election night", "cifar10 top")
@@ -140,7 +139,8 @@ def report(out: Path) -> str:
         losses_table(lines),
         promises_table(lines),
         winrates_table(cells),
-        *[f"{'yes' if holds else 'NO '}  {claim}" for claim, holds in claims(lines, SUBJECT)],
+        few_table(cells, DEFAULT),
+        *[f"{'yes' if holds else 'NO '}  {claim}" for claim, holds in claims(lines, DEFAULT)],
         *_failures(cells),
         *[f"answers outside [0, 1] were moved there: {method}" for method in outside],
     ]
@@ -148,7 +148,7 @@ def report(out: Path) -> str:
         picture.draw(out / PICTURE, lines, subtitle)
     else:
         parts.append(f"no cell has {FROM:,} rows or more: no picture")
-    text = "\n\n".join(parts[:5]) + "\n\n" + "\n".join(parts[5:])
+    text = "\n\n".join(parts[:6]) + "\n\n" + "\n".join(parts[6:])
     (out / TABLE).write_text(text + "\n", encoding="utf8")
     return text
 

@@ -11,14 +11,26 @@ import numpy.typing as npt
 
 import fastbin as fb
 
-__all__ = ["ALPHA", "BASELINE", "OURS", "RAW", "Fitted", "Method", "certificate_of", "our_methods", "radii_of", "seed_of"]
+__all__ = [
+    "ALPHA",
+    "BASELINE",
+    "DEFAULT",
+    "OURS",
+    "RAW",
+    "Fitted",
+    "Method",
+    "certificate_of",
+    "our_methods",
+    "radii_of",
+    "seed_of",
+]
 
 Float64s = npt.NDArray[np.float64]
 UInt8s = npt.NDArray[np.uint8]
 Predict = Callable[[Float64s], Float64s]
 
 ALPHA = 0.1  # a promise fails with at most this chance
-OURS, RAW, BASELINE = "fastbin", "raw score", "UMD 10"
+OURS, RAW, BASELINE, DEFAULT = "fastbin", "raw score", "UMD 10", "Certified"
 KEY_SEED = 0  # of the keys of models that order equal scores by them
 
 # The value maps of CertifiedCalibration, its default first.
@@ -101,7 +113,7 @@ def _certified() -> Iterable[Method]:
     certified = getattr(fb, "CertifiedCalibration", None)
     if certified is None:
         return
-    yield _ours("Certified", certified)
+    yield _ours(DEFAULT, certified)
     for values in VALUES[1:]:
         yield _ours(f"Certified, {values}", lambda values=values: certified(values=values))
     for recentre in ("none", "full"):

@@ -11,10 +11,21 @@ import numpy as np
 from bench.calarena.cells import Cell
 from bench.calarena.coverage import Coverage
 from bench.calarena.measures import TEST_LEVEL
-from bench.calarena.methods import ALPHA, BASELINE, RAW
-from bench.calarena.score_sets import ALL, SIZES
+from bench.calarena.methods import ALPHA, BASELINE, DEFAULT, OURS, RAW
+from bench.calarena.score_sets import ALL, SIZES, chooses_constants
 
-__all__ = ["APART", "FROM", "Line", "claims", "losses_table", "promises_table", "summarise", "winrates", "winrates_table"]
+__all__ = [
+    "APART",
+    "FROM",
+    "Line",
+    "claims",
+    "few_table",
+    "losses_table",
+    "promises_table",
+    "summarise",
+    "winrates",
+    "winrates_table",
+]
 
 FROM = 1000  # means are over cells with at least so many rows for calibration
 # Its scores pile up at 0 and 1 so far that bins multiply its losses by several: no mean should hang on one set.
@@ -172,8 +183,9 @@ def summarise(cells: Sequence[Cell], coverages: Sequence[Coverage] = ()) -> list
 def winrates(cells: Sequence[Cell], loss: str) -> dict[int, dict[str, float]]:
     """The board's own statistic, by n and method: in each cell the share of the other methods that are beaten, then means.
 
-    Ties are losses. A method that could not do a cell is beaten by all that could and beats none. The mean is over the cells
-    of a family, and then over families, which are the boards. "All" rows, whose number differs, come under `ALL`.
+    Each of fastbin's methods meets those of other libraries alone, and these meet fastbin's default. Ties are losses. A method
+    that could not do a cell is beaten by all that could and beats none. The mean is over the cells of a family, and then over
+    families, which are the boards. "All" rows, whose number differs, come under `ALL`.
     """
     places: dict[tuple[str, int], list[Cell]] = {}
     for cell in cells:
@@ -183,13 +195,38 @@ def winrates(cells: Sequence[Cell], loss: str) -> dict[int, dict[str, float]]:
         values = {cell.method: np.inf if cell.failure else getattr(cell, loss) for cell in rivals}
         of_size = found.setdefault(n if n in SIZES else ALL, {})
         for cell in rivals:
-            beaten = sum(values[cell.method] < value for method, value in values.items() if method != cell.method)
-            share = beaten / max(1, len(rivals) - 1)
+            met = [values[rival.method] for rival in rivals if _meets(cell, rival)]
+            share = sum(values[cell.method] < value for value in met) / max(1, len(met))
             of_size.setdefault(cell.method, {}).setdefault(cell.family, []).append(share)
     return {
         n: {method: float(np.mean([np.mean(own) for own in families.values()])) for method, families in methods.items()}
         for n, methods in found.items()
     }
+
+
+def _meets(cell: Cell, rival: Cell) -> bool:
+    return rival.method != cell.method and (rival.library != OURS or (cell.library != OURS and rival.method == DEFAULT))
+
+
+GROUPS: dict[str, Callable[[str], bool]] = {
+    "chosen on": chooses_constants,
+    "others": lambda name: not chooses_constants(name),
+    "all": lambda name: True,
+}
+
+
+def few_table(cells: Sequence[Cell], method: str) -> str:
+    """Means over sets of the losses of a method beside the raw score's below 1,000 rows, on both halves of the sets."""
+    indexed = _Cells(cells)
+    own = [cell for cell in cells if cell.method == method and cell.n in SIZES and cell.n < FROM and not cell.failure]
+    sizes = sorted({cell.n for cell in own})
+    rows = []
+    for name, belongs in GROUPS.items():
+        chosen = {n: [cell for cell in own if cell.n == n and belongs(cell.set)] for n in sizes}
+        means = [_shown(_mean(indexed.ratios(chosen[n], loss)), 3) for loss in ("brier", "log_loss") for n in sizes]
+        rows.append([name, str(len({cell.set for cell in own if belongs(cell.set)})), *means])
+    heads = [f"{short} n={n}" for short in ("B", "ll") for n in sizes]
+    return _aligned([[f"{method}, over raw", "sets", *heads], *rows], n_left=1)
 
 
 def winrates_table(cells: Sequence[Cell]) -> str:

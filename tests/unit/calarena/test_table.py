@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -55,13 +56,22 @@ def test_lines_are_means_of_ratios(arena: SimpleNamespace) -> None:
 
 
 def test_win_rates_are_shares_of_the_others_beaten(arena: SimpleNamespace) -> None:
-    """Ties are losses, who could not do a cell loses to all, families count alike."""
+    """Ties are losses, who could not do a cell loses to all, families count alike; other libraries meet the default alone."""
     cells = toy_cells(arena)
     brier, log_loss = (arena.summary.winrates(cells, loss) for loss in ("brier", "log_loss"))
-    assert brier[500] == {"raw score": 0.0, "UMD 10": 1.0, "good": 0.5}
+    assert brier[500] == {"raw score": 0.0, "UMD 10": 1.0, "good": 1.0}
     assert log_loss[500] == {"raw score": 0.0, "UMD 10": 0.5, "good": 1.0}
-    assert brier[2000] == {"raw score": 0.5, "UMD 10": 1.0, "good": 0.0}
-    assert brier[1000] == {"raw score": 0.0, "UMD 10": 1.0, "good": 0.5}
+    assert brier[2000] == {"raw score": 1.0, "UMD 10": 1.0, "good": 0.0}
+    certified = [replace(cell, method="Certified") for cell in cells if cell.method == "UMD 10"]
+    brier = arena.summary.winrates([*cells, *certified], "brier")
+    assert brier[500] == {"raw score": 0.0, "UMD 10": 1.0, "good": 0.5, "Certified": 1.0}
+    shown = arena.summary.few_table([*cells, *certified], "Certified").splitlines()
+    assert shown[0].split() == ["Certified,", "over", "raw", "sets", "B", "n=500", "ll", "n=500"]
+    assert sorted(line.split()[-3:] for line in shown[1:]) == [
+        ["0", "-", "-"],
+        ["1", "0.500", "0.750"],
+        ["1", "0.500", "0.750"],
+    ]
     losses = {("s", "a"): (0.2, 0.2), ("t", "b"): (0.1, 0.2), ("u", "b"): (0.2, 0.2)}
     few = [
         arena.cells.Cell(place, family, 60, 9, 1, method, "x", brier, 0.3)
