@@ -137,7 +137,7 @@ def _read(path: str) -> bytes:
 
 
 def _is_export(head: bytes) -> bool:
-    """Whether a file that is no model begins as an export; only then the exports are imported."""
+    """Whether a file that holds something else than a model begins as an export; only then the exports are imported."""
     from fastbin.export.verify import is_export
 
     return is_export(head)
