@@ -137,7 +137,7 @@ def _read(path: str) -> bytes:
 
 
 def _is_export(head: bytes) -> bool:
-    """Whether a file that holds something else than a model begins as an export; only then the exports are imported."""
+    """Whether a file begins as an export. Called for files other than models, so that exports are not imported for these."""
     from fastbin.export.verify import is_export
 
     return is_export(head)
