@@ -55,3 +55,17 @@ def bench_common_radius(is_long: bool, benchmark, report) -> None:
     assert 0.5 * largest < common_radius(counts) <= largest
     report(cases.COMMON_RADIUS, cases.CPU_MS, _ms(partial(common_radius, counts), is_long))
     benchmark.pedantic(common_radius, args=(counts,), rounds=1)
+
+
+def bench_html(is_long: bool, benchmark, report) -> None:
+    """A model of a million bins in a notebook: the first and the last rows, and a promise about all bins."""
+    n, rng = 10**6, np.random.default_rng(32)
+    counts = rng.integers(5, 40, n)
+    sums = rng.binomial(counts, np.linspace(0.0, 1.0, n))
+    model = fb.BinnedModel.from_parts(
+        edges=np.arange(1, n) / n, values=sums / counts, counts=counts, label_sums=sums, scheme="fixed-width",
+        n_samples=int(counts.sum()),
+    )  # fmt: skip
+    assert model._repr_html_().count("<tr") < 100
+    report(cases.HTML, cases.CPU_MS, 1e3 * processor_seconds(model._repr_html_, ROUNDS if is_long else 2))
+    benchmark.pedantic(model._repr_html_, rounds=1)

@@ -362,6 +362,7 @@ CERTIFICATE_TO_BINS = Quantity("certificate of steps / of bins")
 CPU_MS = Quantity("CPU", "ms")
 CERTIFY_SET = "certify_set, 999 models of 10 bins"
 COMMON_RADIUS = "common radius, 300 counts of 100 to 1,000"
+HTML = "HTML of a model of 1e6 bins"
 
 
 def certificate(n: int) -> str:
@@ -420,6 +421,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     **{certificate(n): {CERTIFICATE_TO_BINS: Asked(at_most=most)} for n, most in ((10**4, 7), (10**6, 20))},
     CERTIFY_SET: {CPU_MS: Asked(at_most=100)},
     COMMON_RADIUS: {CPU_MS: Asked(at_most=50)},
+    HTML: {CPU_MS: Asked(at_most=1000)},
     **{parquet_fit(n): asked for n, asked in PARQUET_FITS.items()},
     LARGEST_FILE: {PEAK_MB: Asked(at_most=500)},
     **{case.name: case.targets for case in ENGINE_FITS},
