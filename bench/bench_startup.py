@@ -19,9 +19,21 @@ FIRST_FIT = """
 import numpy as np
 import fastbin as fb
 rng = np.random.default_rng(0)
-scores = rng.random(100_000)
-fb.UniformMassBinning(10).fit(scores, rng.random(100_000) < scores)
+scores = rng.random(200_000)
+fb.UniformMassBinning(10).fit(scores, rng.random(200_000) < scores)
 """
+
+
+FIRST_SMALL_FITS = {
+    name: f"""
+import numpy as np
+import fastbin as fb
+rng = np.random.default_rng(0)
+scores = rng.random(1000)
+fb.{name}().fit(scores, rng.random(1000) < scores)
+"""
+    for name in ("UniformMassBinning", "CertifiedCalibration")
+}
 
 
 def _cpu_seconds(code: str, **environment: str) -> float:
@@ -70,6 +82,18 @@ def bench_predict_command(tmp_path: Path, benchmark, report) -> None:
     numpy, both = (min(_cpu_seconds(code) for _ in range(5)) for code in ("import numpy", program))
     report(cases.PREDICT_COMMAND, cases.CPU_ADDED, both - numpy)
     benchmark.pedantic(_cpu_seconds, args=(program,), rounds=1)
+
+
+def bench_first_small_fit(is_long: bool, benchmark, report) -> None:
+    """The first fit of 1,000 rows in a process, above the import of NumPy."""
+    codes = {"numpy": "import numpy", **FIRST_SMALL_FITS}
+    rounds = [{name: _cpu_seconds(code) for name, code in codes.items()} for _ in range(9 if is_long else 5)]
+    least = {name: min(seconds[name] for seconds in rounds[1:]) for name in codes}
+    bins, certified = (least[name] - least["numpy"] for name in FIRST_SMALL_FITS)
+    report(cases.FIRST_SMALL_FIT, cases.CPU_BINS, bins)
+    report(cases.FIRST_SMALL_FIT, cases.CPU_CERTIFIED, certified)
+    report(cases.FIRST_SMALL_FIT, cases.CERTIFIED_TO_BINS, certified / bins)
+    benchmark.pedantic(_cpu_seconds, args=(FIRST_SMALL_FITS["CertifiedCalibration"],), rounds=1)
 
 
 def bench_load(tmp_path: Path, benchmark, report) -> None:

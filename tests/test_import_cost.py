@@ -127,6 +127,30 @@ print(sorted(set({NOT_FOR_PREDICT!r}) & set(sys.modules)))
     assert (tmp_path / "out.csv").read_text().splitlines()[0] == "id,p,calibrated"
 
 
+FITS_OF_FEW_ROWS = """
+import sys
+import numpy as np
+import fastbin as fb
+rng = np.random.default_rng(0)
+for n in (300, 2**17):
+    scores = rng.random(n)
+    labels = rng.random(n) < scores
+    for weights in (None, rng.integers(1, 4, n), rng.random(n)):
+        for calibrator in (
+            fb.CertifiedCalibration(), fb.UniformMassBinning(), fb.UniformMassBinning(5, ties="random"),
+            fb.UniformMassBinning(5, scheme="ums"), fb.FixedWidthBinning(), fb.IsotonicCalibration(), fb.VennAbers(),
+            fb.ScalingBinning(5),
+        ):
+            if not (isinstance(calibrator, fb.VennAbers) and weights is not None and weights.dtype.kind == "f"):
+                calibrator.fit(scores, labels, weights)
+print(sorted({"numba", "llvmlite"} & set(sys.modules)))
+"""
+
+
+def test_no_fit_of_up_to_131072_rows_imports_numba() -> None:
+    assert run(FITS_OF_FEW_ROWS) == "[]\n"
+
+
 def test_fitting_without_numba_says_what_to_install() -> None:
     """Nothing falls back to slow code in silence: what is missing is named, with the extra that brings it."""
     program = BLOCK + (

@@ -207,6 +207,5 @@ def test_parts_between_two_looks_at_signals_change_nothing(monkeypatch: pytest.M
 
     whole = fits()
     monkeypatch.setattr("fastbin._fit.histogram.ROWS_AT_A_TIME", 777)
-    monkeypatch.setattr("fastbin._core.kernels.isotonic.KNOTS_AT_A_TIME", 13)
-    monkeypatch.setattr("fastbin._core.kernels.sums.TERMS_BEFORE_CARRY", 999)
+    monkeypatch.setattr("fastbin._fit.tally.TERMS_BEFORE_CARRY", 999)
     assert fits() == whole

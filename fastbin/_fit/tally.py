@@ -17,7 +17,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._base.checks import ScoreRange, overflowing_square, refuse_first
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._core.fit import mean_labels
+from fastbin._core.fit import add_exactly, carry, mean_labels
 from fastbin._fit.histogram import Chunk
 from fastbin._fit.quantiles import CHANGED, Plan, Source
 from fastbin._fit.rows import BLOCK, Rows, limits_of
@@ -109,6 +109,13 @@ def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:
     return squares
 
 
+# The last bit of the least subnormal is 2**-1074; the greatest double is below 2**1024, sums of 2**62 of them below 2**1086.
+LOWEST_EXPONENT = -1074
+N_LIMBS = (1086 + 1074) // 32 + 2
+# Up to 2**30, and far fewer, so that Python looks at signals in between.
+TERMS_BEFORE_CARRY = 2**21
+
+
 class ExactSums:
     """Sums of non-negative finite doubles per bin, kept exactly: they add, and nothing depends on order or division.
 
@@ -116,18 +123,15 @@ class ExactSums:
     """
 
     def __init__(self, n_bins: int) -> None:
-        from fastbin._core.kernels import sums
-
-        self._kernels = sums
-        self._limbs = np.zeros(n_bins * sums.N_LIMBS, np.int64)
+        self._limbs = np.zeros(n_bins * N_LIMBS, np.int64)
 
     def add(self, values: Float64s, bins: Int64s) -> None:
         """Add each value to its bin; values with a negative bin are left out."""
-        bits = np.ascontiguousarray(values + 0.0).view(np.int64)  # + 0.0 turns -0.0 into 0.0
-        for start in range(0, len(bits), self._kernels.TERMS_BEFORE_CARRY):
-            span = slice(start, start + self._kernels.TERMS_BEFORE_CARRY)
-            self._kernels.add_exactly(bits[span], bins[span], self._limbs)
-            self._kernels.carry(self._limbs)
+        values = np.ascontiguousarray(values)
+        for start in range(0, len(values), TERMS_BEFORE_CARRY):
+            span = slice(start, start + TERMS_BEFORE_CARRY)
+            add_exactly(values[span], bins[span], self._limbs, N_LIMBS)
+            carry(self._limbs, N_LIMBS)
 
     def add_repeated(self, values: Float64s, bins: Int64s, repeats: Int64s) -> None:
         """Add repeats[i] times values[i], for values up to 1 (so that 2**62 of them do not overflow)."""
@@ -137,7 +141,7 @@ class ExactSums:
 
     def add_rows(self, bins: Int64s, labels: Array, weights: Float64s, first_row: int = 0) -> None:
         """Add weighted rows to their bins; those with a negative bin are left out. Errors count rows from `first_row`."""
-        n = len(self._limbs) // (3 * self._kernels.N_LIMBS)
+        n = len(self._limbs) // (3 * N_LIMBS)
         for start in range(0, len(weights), BLOCK):
             span = slice(start, start + BLOCK)
             at, w = bins[span], weights[span]
@@ -147,7 +151,7 @@ class ExactSums:
     def __add__(self, other: ExactSums) -> ExactSums:
         total = ExactSums(0)
         total._limbs = self._limbs + other._limbs
-        self._kernels.carry(total._limbs)
+        carry(total._limbs, N_LIMBS)
         return total
 
     def rounded(self) -> Float64s:
@@ -160,9 +164,9 @@ class ExactSums:
         return np.array([float(total / count) if count else 0.5 for total, count in pairs])
 
     def _totals(self) -> Iterator[Fraction]:
-        for limbs in self._limbs.reshape(-1, self._kernels.N_LIMBS).tolist():
+        for limbs in self._limbs.reshape(-1, N_LIMBS).tolist():
             total = sum(limb << (32 * place) for place, limb in enumerate(limbs))
-            yield Fraction(total, 1 << -self._kernels.LOWEST_EXPONENT)
+            yield Fraction(total, 1 << -LOWEST_EXPONENT)
 
 
 def exact_sums(values: Float64s, bins: Int64s, n_bins: int) -> Float64s:

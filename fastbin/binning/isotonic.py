@@ -12,6 +12,7 @@ from fastbin._base.checks import no_samples
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.suspicions import around_the_median
+from fastbin._core.fit import pool_counts, pool_weights
 from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator
 from fastbin._fit.edges import tally_fingerprint
 from fastbin._fit.quantiles import Source, run_starts
@@ -107,19 +108,15 @@ class IsotonicCalibration(Binning):
 
 def _pool_counts(knots: DistinctScores) -> tuple[Int64s, Float64s]:
     """The first knot of each block, and its value."""
-    from fastbin._core.kernels import isotonic as kernels
-
     starts, counts, sums = (np.empty(len(knots.scores), np.int64) for _ in range(3))
-    n_blocks = kernels.pool_counts(knots.counts, knots.label_sums, starts, counts, sums)
+    n_blocks = pool_counts(knots.counts, knots.label_sums, starts, counts, sums)
     return starts[:n_blocks].copy(), sums[:n_blocks] / counts[:n_blocks]
 
 
 def _pool_weights(knots: DistinctScores) -> tuple[Int64s, Float64s]:
-    from fastbin._core.kernels import isotonic as kernels
-
     starts = np.empty(len(knots.scores), np.int64)
     weights, sums = np.empty(len(knots.scores)), np.empty(len(knots.scores))
-    starts = starts[: kernels.pool_weights(knots.counts, knots.label_sums, starts, weights, sums)].copy()
+    starts = starts[: pool_weights(knots.counts, knots.label_sums, starts, weights, sums)].copy()
     values = _block_means(knots, starts)
     # The sums that steered the pooling were rounded as they grew: exact ones may show neighbours that still do not rise.
     while (falls := values[1:] <= values[:-1]).any():

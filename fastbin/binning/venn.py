@@ -9,6 +9,7 @@ import numpy as np
 from fastbin._base.array_types import Bools, Float64s, Int64s, UInt64s
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._core.fit import venn_abers_slopes
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator
 from fastbin._fit.quantiles import Source
@@ -227,15 +228,12 @@ class VennAbers(Binning):
 
 def _knot_pairs(knots: DistinctScores) -> tuple[Float64s, Float64s]:
     """p0 and p1 of a sample whose score is that of each knot."""
-    from fastbin._core.kernels import isotonic as kernels
-
     n_knots = len(knots.scores)
-    scratch = np.empty(n_knots + 1, np.int64), np.empty(n_knots + 1, np.int64)
 
     def slopes(counts: Int64s, label_sums: Int64s) -> Int64s:
         ratio = np.empty((2, n_knots), np.int64)
         points = (np.concatenate(([0], np.cumsum(column))) for column in (counts, label_sums))
-        kernels.venn_abers_slopes(*points, *ratio, *scratch)
+        venn_abers_slopes(*points, *ratio)
         return ratio
 
     ones, joined = slopes(knots.counts, knots.label_sums)

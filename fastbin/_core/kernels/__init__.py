@@ -1,1 +1,1 @@
-"""Numba kernels: arrays in, arrays out. Imported at the first fit, never for scoring."""
+"""Numba kernels: arrays in, arrays out. Imported at the first fit of many rows or of batches, never for scoring."""

@@ -9,7 +9,7 @@ import pytest
 
 import fastbin as fb
 import oracle
-from fastbin._core.kernels import isotonic as kernels
+from fastbin._core.fit import pool_counts
 from fastbin.binning.isotonic import monotone_model
 from fitting import bare
 from oracle import Case, close, number
@@ -76,8 +76,10 @@ def test_means_are_compared_exactly() -> None:
     )
     assert cal.model_.counts.tolist() == counts[:2].tolist()
     assert cal.model_.values.tolist() == [0.5, (large // 2 + 1) / (large + 1)]
-    assert kernels.at_least(2**62 - 1, 2**62, 2**62 - 2, 2**62 - 1)
-    assert not kernels.at_least(2**62 - 2, 2**62 - 1, 2**62 - 1, 2**62)
+    ones, samples = np.array([2**61 - 2, 2**61 - 1]), np.array([2**61 - 1, 2**61])
+    filled = np.empty((3, 2), np.int64)
+    assert pool_counts(samples, ones, *filled) == 2
+    assert pool_counts(samples[::-1].copy(), ones[::-1].copy(), *filled) == 1
     equal = fb.IsotonicCalibration().fit([0.1, 0.2, 0.3, 0.3], [0, 1, 0, 1], sample_weight=[3, 3, 7, 7])
     assert equal.model_.n_bins == 2
 
