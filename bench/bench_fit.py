@@ -151,6 +151,12 @@ def bench_fine_fit(name: str, is_long: bool, report) -> None:
     assert np.array_equal(model.step_counts, np.bincount(model.step(scores), minlength=model.n_steps))
     fits = {"whole": bins, "random": random, "certified": fine}
     contestants = {name: partial(calibrator.fit, scores, labels) for name, calibrator in fits.items()}
+    isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn is not installed")
+    peer = isotonic.IsotonicRegression(out_of_bounds="clip")
+    contestants |= {"sort": partial(np.sort, scores), "isotonic": partial(peer.fit, scores, labels.astype(np.float64))}
     timed = paired(contestants, seconds=8 if is_long else 2)
     report(name, cases.WHOLE_TO_RANDOM, timed.ratio("whole", to="random"))
     report(name, cases.CERTIFIED_TO_BINS, timed.ratio("certified", to="whole"))
+    report(name, cases.CERTIFIED_US, 1e6 * timed.seconds("certified"))
+    report(name, cases.CERTIFIED_TO_SORT, timed.ratio("certified", to="sort"))
+    report(name, cases.CERTIFIED_TO_ISOTONIC, timed.ratio("certified", to="isotonic"))

@@ -146,13 +146,18 @@ LARGEST_FIT = FitCase("uniform", 10**8, 100, {FIT_GROWTH: Asked(at_most=1.2), ON
 # Uniform-mass binning with whole ties against ties="random", and certified calibration against it, on the same rows.
 WHOLE_TO_RANDOM = Quantity("whole ties / ties by key")
 CERTIFIED_TO_BINS = Quantity("CertifiedCalibration.fit / UniformMassBinning.fit")
+CERTIFIED_US = Quantity("CertifiedCalibration.fit", "us")
+CERTIFIED_TO_SORT = Quantity("CertifiedCalibration.fit / np.sort")
+CERTIFIED_TO_ISOTONIC = Quantity("CertifiedCalibration.fit / IsotonicRegression.fit")
 
 FINE_FITS = {
     f"fit {shape}, n = {size(n)}, B = 10, whole": (shape, n, asked)
     for shape, n, asked in (
-        ("uniform", 10**4, {}),
-        ("uniform", 10**5, {WHOLE_TO_RANDOM: Asked(at_most=1.1)}),
-        ("uniform", 10**6, {WHOLE_TO_RANDOM: Asked(at_most=1.1)}),
+        ("uniform", 100, {CERTIFIED_US: Asked(at_most=200), CERTIFIED_TO_ISOTONIC: Asked(at_most=0.25)}),
+        ("uniform", 1000, {CERTIFIED_US: Asked(at_most=350), CERTIFIED_TO_ISOTONIC: Asked(at_most=0.25)}),
+        ("uniform", 10**4, {CERTIFIED_US: Asked(at_most=500), CERTIFIED_TO_ISOTONIC: Asked(at_most=0.25)}),
+        ("uniform", 10**5, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_SORT: Asked(at_most=1.5)}),
+        ("uniform", 10**6, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_SORT: Asked(at_most=0.9)}),
         ("100 values", 10**6, {}),
         ("uniform", 10**7, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_BINS: Asked(at_most=2)}),
         ("Beta(.5, 5)", 10**7, {CERTIFIED_TO_BINS: Asked(at_most=2)}),
