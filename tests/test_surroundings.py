@@ -142,7 +142,7 @@ LITTLE_MEMORY = """
 import resource, sys
 import numpy as np
 import fastbin as fb
-fb.CertifiedCalibration().fit(np.linspace(0, 1, 200), np.arange(200) % 2)
+fb.CertifiedCalibration().fit(np.linspace(0, 1, 200_000), np.arange(200_000) % 2)  # so many rows import all that fits need
 n, room = int(sys.argv[1]), int(sys.argv[2]) * 2**20
 scores, labels = np.random.default_rng(0).random(n), np.random.default_rng(1).integers(0, 2, n)
 model = fb.UniformMassBinning(100).fit(scores[:1000], labels[:1000]).model_

@@ -51,8 +51,8 @@ CALLS = {
     ),
     "numba": (
         "fit",
-        "fb.UniformMassBinning().fit(np.tile(scores, 200), np.tile(labels, 200))",
-        "fb.IsotonicCalibration().fit(scores, labels)",
+        "fb.UniformMassBinning().fit(np.tile(scores, 20_000), np.tile(labels, 20_000))",
+        "fb.UniformMassBinning().fit_batches([(scores, labels)])",
     ),
     "matplotlib": (
         "plots",
