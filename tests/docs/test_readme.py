@@ -125,9 +125,10 @@ def test_losses_are_those_of_the_arena() -> None:
         assert [float(loss) for loss in shown] == [round(float(loss), 3) for loss in (log_loss, brier)]
         promised = [line.split()[4] for line in promises.splitlines() if line.startswith(names[name]) and "fastbin" in line]
         assert ([] if epsilon == "-" else [float(epsilon)]) == [round(float(each) + 1e-9, 3) for each in promised]
-    n_sets = re.match(r"\d+ score sets", saved)
+    n_sets, n_cells = re.match(r"\d+ score sets", saved), re.search(r"^Certified  .* (\d+)/\1 ", losses, re.MULTILINE)
     assert n_sets is not None
-    assert f"of {n_sets[0]}" in README
+    assert n_cells is not None
+    assert f"mean over {n_cells[1]} cells of {n_sets[0]}, n ≥ 1,000" in README
 
 
 def test_speeds_are_those_of_the_saved_runs(tmp_path: Path) -> None:
