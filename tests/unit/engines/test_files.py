@@ -183,7 +183,5 @@ def test_numbers_that_labels_are_not() -> None:
     write_csv("words.csv", y=["ja" if label else "nein" for label in LABELS.tolist()])
     with pytest.raises(fb.InputError, match=r"words.csv, line 2, column y: '\w+' is neither a number nor true or false"):
         fit("words.csv", positive=1)
-    with pytest.raises(
-        fb.InputError, match=r"rows.csv, line \d+, column y: 0.0 is neither 2.0 nor 1.0|1.0 is neither 2.0 nor 0.0"
-    ):
+    with pytest.raises(fb.InputError, match=r"rows.csv, line \d+, column y: no label up to here is 2.0: they are"):
         fit("rows.csv", positive=2)
