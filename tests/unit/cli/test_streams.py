@@ -302,7 +302,7 @@ def test_an_interrupt_during_an_import_is_one_line() -> None:
         "def wait(_):\n    open('ready', 'w').close()\n    time.sleep(100)\n"
         "r = weakref.ref(a, wait)\ndel a\n"
     )
-    n = 50_000  # large enough for the kernels that Numba compiles
+    n = 140_000  # large enough for the kernels that Numba compiles
     Path("large.csv").write_text("p,y\n" + "".join(f"{(i * 37 % n) / n},{int(i * i % 7 < 3)}\n" for i in range(n)))
     places = os.pathsep.join([str(Path("modules").absolute()), environment().get("PYTHONPATH", "")])
     process = subprocess.Popen(
