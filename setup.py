@@ -33,7 +33,7 @@ STRICT = ["-ffp-contract=off", "-fvisibility=hidden", "-g0"]
 # (measured with 100 bins and 1,000 to 1,000,000 rows on a Xeon).
 ALIGNED = ["-falign-functions=64", "-falign-loops=32"]
 C_FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-std=c11", "-fPIC", *STRICT, *ALIGNED]
-EXTENSION_FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", *STRICT]
+EXTENSION_FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", *STRICT]
 
 LIBRARY = {
     "sources": SOURCES,
