@@ -65,9 +65,9 @@ static ALWAYS_INLINE double log_of(double x) {
   return k * LN2_HIGH - ((half - (s * (half + square * polynomial_of(square, OF_LOG)) + k * LN2_LOW)) - f);
 }
 
-/* log(1 + x) for x in [0, 1]: 2 atanh s, of s = x / (2 + x). */
-static ALWAYS_INLINE double log1p_by(double s) {
-  double square = s * s;
+/* log(1 + x) for x in [0, 1]: 2 atanh(x / (2 + x)). */
+static ALWAYS_INLINE double log1p_of(double x) {
+  double s = x / (2.0 + x), square = s * s;
   return 2.0 * s + s * (square * polynomial_of(square, OF_LOG1P));
 }
 
@@ -93,28 +93,17 @@ static ALWAYS_INLINE void exponents_of(const ridge_problem *problem, const doubl
   }
 }
 
-/* Lane by lane in variables of their own, which stay in registers. */
-#define ADD_TO_LANES(term)                                                              \
-  double a = lanes[0], b = lanes[1], c = lanes[2], d = lanes[3];                        \
-  double e = lanes[4], f = lanes[5], g = lanes[6], h = lanes[7];                        \
-  for (size_t j = 0; j < n; j += LANES) {                                               \
-    a += term(0), b += term(1), c += term(2), d += term(3);                             \
-    e += term(4), f += term(5), g += term(6), h += term(7);                             \
-  }                                                                                     \
-  lanes[0] = a, lanes[1] = b, lanes[2] = c, lanes[3] = d;                               \
-  lanes[4] = e, lanes[5] = f, lanes[6] = g, lanes[7] = h;
-
 static ALWAYS_INLINE void add_terms(const double *restrict terms, size_t n, double *restrict lanes) {
-#define TERM(lane) terms[j + lane]
-  ADD_TO_LANES(TERM)
-#undef TERM
+  for (size_t j = 0; j < n; j += LANES) {
+    for (size_t lane = 0; lane < LANES; lane++) lanes[lane] += terms[j + lane];
+  }
 }
 
 static ALWAYS_INLINE void add_products(const double *restrict left, const double *restrict right, size_t n,
                                        double *restrict lanes) {
-#define TERM(lane) (left[j + lane] * right[j + lane])
-  ADD_TO_LANES(TERM)
-#undef TERM
+  for (size_t j = 0; j < n; j += LANES) {
+    for (size_t lane = 0; lane < LANES; lane++) lanes[lane] += left[j + lane] * right[j + lane];
+  }
 }
 
 static ALWAYS_INLINE void add_some(const ridge_problem *problem, const double *parameters, size_t first, size_t n,
@@ -124,13 +113,11 @@ static ALWAYS_INLINE void add_some(const ridge_problem *problem, const double *p
   exponents_of(problem, parameters, first, n, z);
   for (size_t j = 0; j < n; j++) {
     /* Not counts log(1 + e^z) - ones z: where the map is nearly certain, the difference of the two would be rounding. */
-    double size = fabs(z[j]), small = small_of(size);
-    double inverse = 1.0 / ((1.0 + small) * (2.0 + small)); /* one division for two */
-    double great = (2.0 + small) * inverse, little = small * great, s = small * ((1.0 + small) * inverse);
+    double size = fabs(z[j]), small = small_of(size), great = 1.0 / (1.0 + small), little = small * great;
     uint64_t is_down = all_if_negative(z[j]);
     double contradicting = chosen(is_down, ones[j], zeros[j]), agreeing = chosen(is_down, zeros[j], ones[j]);
     double slope = contradicting * great - agreeing * little, all = zeros[j] + ones[j];
-    loss[j] = contradicting * size + all * log1p_by(s);
+    loss[j] = contradicting * size + all * log1p_of(small);
     slopes[j] = double_of(bits_of(slope) ^ (is_down & SIGN_BIT));
     bends[j] = all * (little * great);
   }
@@ -165,10 +152,7 @@ static ALWAYS_INLINE void logits_of(const double *restrict x, double least, size
 }
 
 static ALWAYS_INLINE void softplus_of(const double *restrict x, size_t n, double *restrict y) {
-  for (size_t j = 0; j < n; j++) {
-    double small = small_of(fabs(x[j]));
-    y[j] = chosen(all_if_negative(x[j]), 0.0, x[j]) + log1p_by(small / (2.0 + small));
-  }
+  for (size_t j = 0; j < n; j++) y[j] = chosen(all_if_negative(x[j]), 0.0, x[j]) + log1p_of(small_of(fabs(x[j])));
 }
 
 static ALWAYS_INLINE void sigmoid_of(const double *restrict x, size_t n, double *restrict y) {
@@ -183,8 +167,9 @@ static ALWAYS_INLINE void sigmoid_of(const double *restrict x, size_t n, double 
                                             size_t end, double(*sums)[LANES]) {                                          \
     add_derivatives_of(problem, parameters, first, end, sums);                                                           \
   }                                                                                                                      \
-  TARGET static void exponents_##name(const ridge_problem *problem, const double *parameters, double *z) {               \
-    exponents_of(problem, parameters, 0, problem->n, z);                                                                 \
+  TARGET static void exponents_##name(const ridge_problem *problem, const double *parameters, size_t first, size_t n,    \
+                                      double *z) {                                                                       \
+    exponents_of(problem, parameters, first, n, z);                                                                      \
   }                                                                                                                      \
   TARGET static void logits_##name(const double *x, double least, size_t n, double *z) { logits_of(x, least, n, z); }    \
   TARGET static void softplus_##name(const double *x, size_t n, double *y) { softplus_of(x, n, y); }                     \

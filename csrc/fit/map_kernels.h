@@ -38,8 +38,8 @@ typedef struct map_kernels {
   /* Adds to the sums of a place, which have LANES lanes each (the loss, the gradient, the bends), entries first to end - 1. */
   void (*add_derivatives)(const ridge_problem *problem, const double *parameters, size_t first, size_t end,
                           double (*sums)[LANES]);
-  /* z = p_0 + sum p_i column_i */
-  void (*exponents)(const ridge_problem *problem, const double *parameters, double *z);
+  /* z = p_0 + sum p_i column_i, of n entries from `first` on */
+  void (*exponents)(const ridge_problem *problem, const double *parameters, size_t first, size_t n, double *z);
   void (*logits)(const double *x, double least, size_t n, double *z); /* log x - log(1 - x) of x moved into [least, 1 - least] */
   void (*softplus)(const double *x, size_t n, double *y);             /* log(1 + e^x) */
   void (*sigmoid)(const double *x, size_t n, double *y);              /* 1 / (1 + e^-x) */

@@ -57,8 +57,31 @@ static const double MIXTURE_WEIGHTS_OF_FEW[3] = {0.2, 0.4, 0.4};
 
 /* The weight of steps without rows: enough for a mean to exist, too little to move one. */
 #define WEIGHT_OF_NO_ROW 0x1p-40
-/* Entries of a pass between two looks at signals: some tens of milliseconds. */
+/* Entries of a pass between two looks at signals: some tens of milliseconds. A multiple of LANES. */
 #define ENTRIES_AT_A_TIME ((size_t)1 << 20)
+
+/* ------------------------------------------------------------------------------------------------- signals */
+
+/* Once somebody wants the work to end, no span follows and no descent goes on, and what was computed means nothing. */
+typedef struct watch {
+  int (*look)(void);
+  int has_stopped;
+} watch;
+
+static int has_stopped(watch *signals) {
+  if (!signals->has_stopped && signals->look) signals->has_stopped = signals->look();
+  return signals->has_stopped;
+}
+
+/* Whether there is a span of entries from `first` on, of n; it ends before *end. Looks before each but the first. */
+static int next_span(watch *signals, size_t first, size_t *end, size_t n) {
+  if (first >= n || signals->has_stopped || (first > 0 && has_stopped(signals))) return 0;
+  *end = n - first > ENTRIES_AT_A_TIME ? first + ENTRIES_AT_A_TIME : n;
+  return 1;
+}
+
+/* Every pass over cells is made of these. */
+#define FOR_SPANS(signals, n) for (size_t first = 0, end; next_span(signals, first, &end, n); first = end)
 
 /* ------------------------------------------------------------------------------------------------- sums */
 
@@ -92,6 +115,7 @@ typedef struct workplace {
   double *standard;  /* standardised positions */
   double *columns[MOST_PARAMETERS];
   double *member, *second_member; /* the logits of one map of several, and what else needs room */
+  watch signals;
 } workplace;
 
 #define N_ARRAYS (4 + MOST_PARAMETERS - 1 + 2)
@@ -99,35 +123,52 @@ typedef struct workplace {
 size_t fastbin_map_scratch(size_t n) { return (1 + N_ARRAYS) * padded(n); }
 
 /* The values with mean 0 and variance 1 over the rows; all 0 where they do not differ. May be in place. */
-static void standardise(const double *values, const double *counts, size_t n, double *away) {
-  double total = sum_of(counts, n), lanes[LANES] = {0.0}, greatest = 0.0;
-  for (size_t j = 0; j < n; j++) lanes[j % LANES] += counts[j] / total * values[j];
-  double mean = folded(lanes);
-  for (size_t j = 0; j < n; j++) {
-    away[j] = values[j] - mean;
-    greatest = larger(fabs(away[j]), greatest);
+static void standardise(workplace *at, const double *values, double *away) {
+  const double *counts = at->cells->counts;
+  double of_counts[LANES] = {0.0}, of_values[LANES] = {0.0}, of_squares[LANES] = {0.0}, greatest = 0.0;
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) of_counts[j % LANES] += counts[j];
+  }
+  double total = folded(of_counts);
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) of_values[j % LANES] += counts[j] / total * values[j];
+  }
+  double mean = folded(of_values);
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) {
+      away[j] = values[j] - mean;
+      greatest = larger(fabs(away[j]), greatest);
+    }
   }
   if (greatest == 0.0) return;
-  memset(lanes, 0, sizeof lanes);
-  for (size_t j = 0; j < n; j++) {
-    away[j] /= greatest;
-    lanes[j % LANES] += counts[j] / total * away[j] * away[j];
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) {
+      away[j] /= greatest;
+      of_squares[j % LANES] += counts[j] / total * away[j] * away[j];
+    }
   }
   /* It may vanish beside a cell without rows that is far away. */
-  double spread = larger(sqrt(folded(lanes)), LEAST_PROBABILITY);
-  for (size_t j = 0; j < n; j++) away[j] /= spread;
+  double spread = larger(sqrt(folded(of_squares)), LEAST_PROBABILITY);
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) away[j] /= spread;
+  }
 }
 
-/* The values times a power of two by which the greatest is nearly 2^exponent, so that no sum overflows. */
-static void scale(const double *values, size_t n, int exponent, double *scaled) {
+/* The scores times a power of two by which the greatest is nearly 2^exponent, so that no sum overflows. */
+static void scale(workplace *at, int exponent, double *scaled) {
+  const double *scores = at->cells->scores;
   double greatest = 0.0;
   int own;
-  for (size_t j = 0; j < n; j++) greatest = larger(fabs(values[j]), greatest);
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) greatest = larger(fabs(scores[j]), greatest);
+  }
   frexp(greatest, &own);
   /* In two factors, as a double may not hold their product. */
   int half = (exponent - own) / 2;
-  double first = ldexp(1.0, half), second = ldexp(1.0, exponent - own - half);
-  for (size_t j = 0; j < n; j++) scaled[j] = values[j] * first * second;
+  double one = ldexp(1.0, half), other = ldexp(1.0, exponent - own - half);
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) scaled[j] = scores[j] * one * other;
+  }
 }
 
 static void pad(double *values, size_t n) {
@@ -140,37 +181,36 @@ static workplace workplace_of(const map_cells *cells, double *scratch) {
   workplace at = {.cells = cells, .kernels = fastbin_map_kernels(), .n = cells->n, .n_padded = padded(cells->n)};
   double **arrays[N_ARRAYS] = {&at.zeros,      &at.ones,       &at.positions,  &at.standard, &at.member,
                                &at.second_member, &at.columns[1], &at.columns[2], &at.columns[3], &at.columns[4]};
+  at.signals.look = cells->look;
   for (size_t i = 0; i < N_ARRAYS; i++, scratch += at.n_padded) {
     *arrays[i] = scratch;
     pad(scratch, at.n);
   }
-  for (size_t j = 0; j < at.n; j++) {
-    at.zeros[j] = cells->counts[j] - cells->ones[j];
-    at.ones[j] = cells->ones[j];
+  FOR_SPANS(&at.signals, at.n) {
+    for (size_t j = first; j < end; j++) {
+      at.zeros[j] = cells->counts[j] - cells->ones[j];
+      at.ones[j] = cells->ones[j];
+    }
   }
   if (cells->are_probabilities) {
-    at.kernels->logits(cells->scores, half_step(cells), at.n, at.positions);
+    FOR_SPANS(&at.signals, at.n) {
+      at.kernels->logits(cells->scores + first, half_step(cells), end - first, at.positions + first);
+    }
   } else {
-    scale(cells->scores, at.n, 0, at.positions);
-    standardise(at.positions, cells->counts, at.n, at.positions);
+    scale(&at, 0, at.positions);
+    standardise(&at, at.positions, at.positions);
   }
   return at;
 }
 
-static int has_to_stop(const map_cells *cells) { return cells->look && cells->look(); }
-
 /* ------------------------------------------------------------------------------------------------- ridges */
 
-/* Puts the loss at place->parameters and its derivatives there. Returns whether the work has to end. */
-static int evaluate(const workplace *at, const ridge_problem *problem, ridge_place *place) {
+/* Puts the loss at place->parameters and its derivatives there. */
+static void evaluate(workplace *at, const ridge_problem *problem, ridge_place *place) {
   double sums[1 + MOST_PARAMETERS + MOST_BENDS][LANES];
   int k = problem->k, n_bends = k * (k + 1) / 2;
   memset(sums, 0, sizeof sums);
-  for (size_t first = 0; first < problem->n; first += ENTRIES_AT_A_TIME) {
-    size_t end = first + ENTRIES_AT_A_TIME < problem->n ? first + ENTRIES_AT_A_TIME : problem->n;
-    at->kernels->add_derivatives(problem, place->parameters, first, end, sums);
-    if (end < problem->n && has_to_stop(at->cells)) return 1;
-  }
+  FOR_SPANS(&at->signals, problem->n) at->kernels->add_derivatives(problem, place->parameters, first, end, sums);
   place->loss = folded(sums[0]);
   for (int i = 0; i < n_bends; i++) place->bends[i] = folded(sums[1 + k + i]);
   for (int i = 0, diagonal = 0; i < k; diagonal += k - i, i++) {
@@ -179,7 +219,6 @@ static int evaluate(const workplace *at, const ridge_problem *problem, ridge_pla
     place->gradient[i] = folded(sums[1 + i]) + problem->ridge[i] * away;
     place->bends[diagonal] += problem->ridge[i];
   }
-  return 0;
 }
 
 /*
@@ -218,38 +257,35 @@ static double newton_step(const ridge_place *place, int k, unsigned fixed, doubl
   return gap;
 }
 
-enum descent { REACHED, NOT_REACHED, STOPPED };
-
 /* Where a descent starts. */
 static void set_to_centre(const ridge_problem *problem, double *parameters) {
   for (int i = 0; i < problem->k; i++) parameters[i] = problem->fixed >> i & 1u ? 0.0 : problem->centre[i];
 }
 
-/* From `parameters` to the parameters of least loss. */
-static enum descent minimise(const workplace *at, const ridge_problem *problem, double *parameters) {
+/* From `parameters` to the parameters of least loss. Returns whether they were reached. */
+static int minimise(workplace *at, const ridge_problem *problem, double *parameters) {
   ridge_place place, moved;
   double step[MOST_PARAMETERS];
   int k = problem->k;
   memcpy(place.parameters, parameters, (size_t)k * sizeof *parameters);
-  if (evaluate(at, problem, &place)) return STOPPED;
-  for (uint32_t n_steps = 0; n_steps < at->cells->most_steps; n_steps++) {
+  evaluate(at, problem, &place);
+  for (uint32_t n_steps = 0; n_steps < at->cells->most_steps && !has_stopped(&at->signals); n_steps++) {
     double gap = newton_step(&place, k, problem->fixed, step);
     int is_last = gap <= GAP_ENOUGH * place.loss, halvings = 0;
     for (; halvings < MOST_HALVINGS; halvings++) {
       for (int i = 0; i < k; i++) moved.parameters[i] = place.parameters[i] + step[i];
       if (is_last) break;
-      if (evaluate(at, problem, &moved)) return STOPPED;
+      evaluate(at, problem, &moved);
       if (moved.loss < place.loss) break;
       for (int i = 0; i < k; i++) step[i] *= 0.5;
     }
     int is_stuck = halvings == MOST_HALVINGS;
     memcpy(parameters, is_stuck ? place.parameters : moved.parameters, (size_t)k * sizeof *parameters);
-    if (is_last) return REACHED;
-    if (is_stuck) return gap <= GAP_OF_ROUNDING * place.loss ? REACHED : NOT_REACHED;
+    if (is_last) return 1;
+    if (is_stuck) return gap <= GAP_OF_ROUNDING * place.loss;
     place = moved;
-    if (has_to_stop(at->cells)) return STOPPED;
   }
-  return NOT_REACHED;
+  return 0;
 }
 
 /* A problem in a constant and columns of the workplace, which are at->columns[1] and those that follow. */
@@ -267,9 +303,12 @@ static void set_line_ridge(const workplace *at, ridge_problem *problem) {
   problem->centre[1] = are_probabilities ? 1.0 : 0.0;
 }
 
-static uint32_t told(value_map map, enum descent ended) {
-  return ended == REACHED ? 0 : ended == STOPPED ? MAP_INTERRUPTED : MAP_DID_NOT_CONVERGE(map);
+/* z = p_0 + sum p_i column_i */
+static void set_exponents(workplace *at, const ridge_problem *problem, const double *parameters, double *z) {
+  FOR_SPANS(&at->signals, problem->n) at->kernels->exponents(problem, parameters, first, end - first, z + first);
 }
+
+static uint32_t told(value_map map, int is_minimum) { return is_minimum ? 0 : MAP_DID_NOT_CONVERGE(map); }
 
 /* ------------------------------------------------------------------------------------------------- maps */
 
@@ -281,9 +320,9 @@ static uint32_t fit_temperature(workplace *at, double *logits) {
   problem.columns[1] = at->positions;
   problem.fixed = 1u << 0;
   set_to_centre(&problem, found);
-  enum descent ended = minimise(at, &problem, found);
-  at->kernels->exponents(&problem, found, logits);
-  return told(MAP_MIXTURE, ended);
+  int is_minimum = minimise(at, &problem, found);
+  set_exponents(at, &problem, found, logits);
+  return told(MAP_MIXTURE, is_minimum);
 }
 
 static uint32_t fit_polynomial(workplace *at, int degree, double *logits, map_parameters *parameters) {
@@ -292,38 +331,40 @@ static uint32_t fit_polynomial(workplace *at, int degree, double *logits, map_pa
   set_line_ridge(at, &problem);
   problem.columns[1] = at->positions;
   if (degree == 2) {
-    for (size_t j = 0; j < at->n_padded; j++) at->columns[2][j] = at->positions[j] * at->positions[j];
+    FOR_SPANS(&at->signals, at->n) {
+      for (size_t j = first; j < end; j++) at->columns[2][j] = at->positions[j] * at->positions[j];
+    }
     problem.ridge[2] = problem.ridge[1];
   }
   set_to_centre(&problem, found);
-  enum descent ended = minimise(at, &problem, found);
-  at->kernels->exponents(&problem, found, logits);
+  int is_minimum = minimise(at, &problem, found);
+  set_exponents(at, &problem, found, logits);
   memcpy(parameters->of_powers, found, sizeof parameters->of_powers);
-  return told(degree == 2 ? MAP_QUADRATIC : MAP_LOGISTIC, ended);
+  return told(degree == 2 ? MAP_QUADRATIC : MAP_LOGISTIC, is_minimum);
 }
 
 /*
  * The minimum with slopes of at least 0. Where the minimum has a negative one, the one that is sought has a slope of 0: for a convex
  * loss, it is the least of those minima without one or both that keep the bounds.
  */
-static enum descent minimise_with_bounds(const workplace *at, const ridge_problem *problem, double *best) {
+static int minimise_with_bounds(workplace *at, const ridge_problem *problem, double *best) {
   static const unsigned WITHOUT[3] = {1u << 1, 1u << 2, 1u << 1 | 1u << 2};
-  enum descent ended = minimise(at, problem, best);
-  if (ended == STOPPED || (best[1] >= 0.0 && best[2] >= 0.0)) return ended;
+  int is_minimum = minimise(at, problem, best);
+  if (best[1] >= 0.0 && best[2] >= 0.0) return is_minimum;
   double least = infinity();
   for (int i = 0; i < 3; i++) {
     ridge_problem part = *problem;
     ridge_place found;
     part.fixed = WITHOUT[i];
     set_to_centre(&part, found.parameters);
-    enum descent one_ended = minimise(at, &part, found.parameters);
-    if (one_ended == STOPPED || evaluate(at, &part, &found)) return STOPPED;
+    int is_minimum_of_part = minimise(at, &part, found.parameters);
+    evaluate(at, &part, &found);
     if (found.parameters[1] < 0.0 || found.parameters[2] < 0.0 || !(found.loss < least)) continue;
     least = found.loss;
-    ended = one_ended;
+    is_minimum = is_minimum_of_part;
     memcpy(best, found.parameters, 3 * sizeof *best);
   }
-  return ended;
+  return is_minimum;
 }
 
 /* The logits c + a log s - b log(1 - s), with a, b >= 0; a line where scores are not probabilities. */
@@ -332,36 +373,41 @@ static uint32_t fit_beta(workplace *at, double *logits, map_parameters *paramete
     return fit_polynomial(at, 1, logits, parameters);
   }
   ridge_problem problem = problem_of(at, 3);
-  for (size_t j = 0; j < at->n; j++) logits[j] = -at->positions[j];
-  at->kernels->softplus(logits, at->n, at->columns[1]);
-  for (size_t j = 0; j < at->n; j++) at->columns[1][j] = -at->columns[1][j];
-  at->kernels->softplus(at->positions, at->n, at->columns[2]);
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) logits[j] = -at->positions[j];
+    at->kernels->softplus(logits + first, end - first, at->columns[1] + first);
+    for (size_t j = first; j < end; j++) at->columns[1][j] = -at->columns[1][j];
+    at->kernels->softplus(at->positions + first, end - first, at->columns[2] + first);
+  }
   for (int i = 0; i < 3; i++) problem.ridge[i] = TOWARDS_IDENTITY;
   problem.centre[1] = problem.centre[2] = 1.0;
   double found[MOST_PARAMETERS];
   set_to_centre(&problem, found);
-  enum descent ended = minimise_with_bounds(at, &problem, found);
-  at->kernels->exponents(&problem, found, logits);
+  int is_minimum = minimise_with_bounds(at, &problem, found);
+  set_exponents(at, &problem, found, logits);
   memcpy(parameters->of_powers, found, sizeof parameters->of_powers);
-  return told(MAP_BETA, ended);
+  return told(MAP_BETA, is_minimum);
 }
 
 /*
  * The cells of the knots: quantiles of the rows that are apart, each the least cell up to which lies at least its share. Between
  * knots that are nearly equal the spline would be steeper than doubles can follow.
  */
-static int find_knots(const workplace *at, size_t *places) {
+static int find_knots(workplace *at, size_t *places) {
   const double *counts = at->cells->counts, *z = at->positions;
   double total = 0.0, cumulative = 0.0;
   int n_knots = 0, next = 0;
-  for (size_t j = 0; j < at->n; j++) total += counts[j];
-  for (size_t j = 0; j < at->n && next < MOST_KNOTS; j++) {
-    cumulative += counts[j];
-    int is_quantile = 0;
-    for (; next < MOST_KNOTS && cumulative * 40.0 >= KNOT_FORTIETHS[next] * total; next++) is_quantile = 1;
-    size_t last = n_knots ? places[n_knots - 1] : 0;
-    if (is_quantile && (n_knots == 0 || (at->standard[j] - at->standard[last] > LEAST_SPACING && z[j] - z[last] > LEAST_LOGITS))) {
-      places[n_knots++] = j;
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) total += counts[j];
+  }
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end && next < MOST_KNOTS; j++) {
+      cumulative += counts[j];
+      if (cumulative * 40.0 < KNOT_FORTIETHS[next] * total) continue;
+      while (next < MOST_KNOTS && cumulative * 40.0 >= KNOT_FORTIETHS[next] * total) next++;
+      size_t last = n_knots ? places[n_knots - 1] : 0;
+      int is_apart = at->standard[j] - at->standard[last] > LEAST_SPACING && z[j] - z[last] > LEAST_LOGITS;
+      if (n_knots == 0 || is_apart) places[n_knots++] = j;
     }
   }
   return n_knots;
@@ -408,7 +454,7 @@ static void show_knots(const workplace *at, const size_t *places, const double *
 static uint32_t fit_spline(workplace *at, double *logits, map_parameters *parameters) {
   size_t places[MOST_KNOTS];
   double knots[MOST_KNOTS], found[MOST_PARAMETERS];
-  standardise(at->positions, at->cells->counts, at->n, at->standard);
+  standardise(at, at->positions, at->standard);
   int k = find_knots(at, places);
   if (k < 3) return fit_beta(at, logits, parameters);
   for (int i = 0; i < k; i++) knots[i] = at->standard[places[i]];
@@ -416,50 +462,55 @@ static uint32_t fit_spline(workplace *at, double *logits, map_parameters *parame
   set_line_ridge(at, &problem);
   problem.columns[1] = at->positions;
   for (int i = 2; i < k; i++) {
-    natural_column(at->standard, at->n, knots, k, i - 2, at->columns[i]);
-    pad(at->columns[i], at->n);
+    FOR_SPANS(&at->signals, at->n) {
+      natural_column(at->standard + first, end - first, knots, k, i - 2, at->columns[i] + first);
+    }
     problem.ridge[i] = BENDS_TOWARDS_ZERO;
   }
   set_to_centre(&problem, found);
-  enum descent ended = minimise(at, &problem, found);
-  if (at->cells->are_probabilities && ended == REACHED) {
+  int is_minimum = minimise(at, &problem, found);
+  if (at->cells->are_probabilities && is_minimum) {
     for (int i = 0; i < 2; i++) {
       double away = (found[i] - problem.centre[i]) / GIVES_WAY;
       problem.ridge[i] /= 1.0 + away * away;
     }
-    ended = minimise(at, &problem, found);
+    is_minimum = minimise(at, &problem, found);
   }
-  at->kernels->exponents(&problem, found, logits);
+  set_exponents(at, &problem, found, logits);
   show_knots(at, places, knots, k, found, logits, parameters);
-  return told(MAP_SPLINE, ended);
+  return told(MAP_SPLINE, is_minimum);
 }
 
 /*
- * Pools adjacent violators: each entry of weight > 0 starts a block, which takes up those before it while their mean is not below
- * its own. Returns the number of blocks. Blocks and entries may share memory: there are never more blocks than entries seen.
+ * Entries without weight start no block and change none. A block takes up those before it while their mean is not below its own;
+ * means are kept, so that each is one division.
  */
-typedef struct blocks {
-  double *weights, *sums, *means;
-  double *ends; /* entries up to the end of a block: a whole number below 2^53 */
-} blocks;
-
-static size_t pool(const double *weights, const double *sums, size_t n, const blocks *into) {
+size_t fastbin_pool(const double *weights, const double *sums, size_t n, const pooled_blocks *into, int (*look)(void)) {
+  watch signals = {look, 0};
   size_t n_blocks = 0;
-  for (size_t j = 0; j < n; j++) {
-    double weight = weights[j], sum = sums[j];
-    if (!(weight > 0.0)) continue;
-    double mean = sum / weight;
-    for (; n_blocks > 0 && into->means[n_blocks - 1] >= mean; mean = sum / weight) {
-      n_blocks--;
-      weight += into->weights[n_blocks];
-      sum += into->sums[n_blocks];
+  FOR_SPANS(&signals, n) {
+    for (size_t j = first; j < end; j++) {
+      double weight = weights[j], sum = sums[j];
+      int64_t start = (int64_t)j;
+      if (!(weight > 0.0)) continue;
+      double mean = sum / weight;
+      for (; n_blocks > 0 && into->means[n_blocks - 1] >= mean; mean = sum / weight) {
+        n_blocks--;
+        weight += into->weights[n_blocks];
+        sum += into->sums[n_blocks];
+        start = into->starts[n_blocks];
+      }
+      into->weights[n_blocks] = weight;
+      into->sums[n_blocks] = sum;
+      into->means[n_blocks] = mean;
+      into->starts[n_blocks++] = start;
     }
-    into->weights[n_blocks] = weight;
-    into->sums[n_blocks] = sum;
-    into->means[n_blocks] = mean;
-    into->ends[n_blocks++] = (double)(j + 1);
   }
-  return n_blocks;
+  return signals.has_stopped ? POOLING_INTERRUPTED : n_blocks;
+}
+
+static size_t block_end(const pooled_blocks *blocks, size_t b, size_t n_blocks, size_t n) {
+  return b + 1 < n_blocks ? (size_t)blocks->starts[b + 1] : n;
 }
 
 /*
@@ -467,32 +518,37 @@ static size_t pool(const double *weights, const double *sums, size_t n, const bl
  * distances from the first score of their block, as a double may not tell two of them apart by themselves.
  */
 static void fit_isotonic(workplace *at, double *logits) {
-  const map_cells *cells = at->cells;
-  const double *counts = cells->counts;
+  const double *counts = at->cells->counts;
   double *x = at->columns[4];
-  blocks pooled = {at->columns[1], at->columns[2], at->columns[3], at->second_member};
-  double *values = pooled.sums, *firsts = at->standard, *offsets = pooled.means;
-  scale(cells->scores, at->n, 1000, x); /* as large as sums allow, so that subnormal scores keep their differences */
-  size_t n_blocks = pool(counts, at->ones, at->n, &pooled);
-  for (size_t b = 0, j = 0; b < n_blocks; b++) {
-    size_t end = (size_t)pooled.ends[b];
-    double value = (pooled.sums[b] + 0.5) / (pooled.weights[b] + 1.0), offset = 0.0;
+  pooled_blocks blocks = {(int64_t *)(void *)at->second_member, at->columns[1], at->columns[2], at->columns[3]};
+  double *values = blocks.sums, *firsts = at->standard, *offsets = blocks.means;
+  scale(at, 1000, x); /* as large as sums allow, so that subnormal scores keep their differences */
+  size_t n_blocks = fastbin_pool(counts, at->ones, at->n, &blocks, at->signals.look);
+  if (n_blocks == POOLING_INTERRUPTED) {
+    at->signals.has_stopped = 1;
+    return;
+  }
+  for (size_t b = 0; b < n_blocks; b++) {
+    size_t start = (size_t)blocks.starts[b], stop = block_end(&blocks, b, n_blocks, at->n);
+    double value = (blocks.sums[b] + 0.5) / (blocks.weights[b] + 1.0), offset = 0.0;
     values[b] = b ? larger(value, values[b - 1]) : value;
-    for (; !(counts[j] > 0.0);) j++;
-    firsts[b] = x[j];
-    for (; j < end; j++) offset += counts[j] / pooled.weights[b] * (x[j] - firsts[b]);
+    firsts[b] = x[start];
+    for (size_t j = start; j < stop; j++) offset += counts[j] / blocks.weights[b] * (x[j] - firsts[b]);
     offsets[b] = offset;
   }
-  for (size_t j = 0, below = 0; j < at->n; j++) {
-    while (below + 2 < n_blocks && x[j] - firsts[below + 1] >= offsets[below + 1]) below++;
-    size_t above = below + 1 < n_blocks ? below + 1 : below;
-    double gap = firsts[above] - firsts[below] + (offsets[above] - offsets[below]);
-    /* A share of the gap, and not a slope, which would overflow between scores next to each other. */
-    double along = gap > 0.0 ? within((x[j] - firsts[below] - offsets[below]) / gap, 0.0, 1.0) : 0.0;
-    logits[j] = values[below] + along * (values[above] - values[below]);
+  size_t below = 0;
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) {
+      while (below + 2 < n_blocks && x[j] - firsts[below + 1] >= offsets[below + 1]) below++;
+      size_t above = below + 1 < n_blocks ? below + 1 : below;
+      double gap = firsts[above] - firsts[below] + (offsets[above] - offsets[below]);
+      /* A share of the gap, and not a slope, which would overflow between scores next to each other. */
+      double along = gap > 0.0 ? within((x[j] - firsts[below] - offsets[below]) / gap, 0.0, 1.0) : 0.0;
+      logits[j] = values[below] + along * (values[above] - values[below]);
+    }
+    /* Inside (0, 1) by half a row in the rows of a block. */
+    at->kernels->logits(logits + first, 0x1p-1022, end - first, logits + first);
   }
-  /* Inside (0, 1) by half a row in the rows of a block. */
-  at->kernels->logits(logits, 0x1p-1022, at->n, logits);
 }
 
 static double bound_of(const workplace *at, double least) {
@@ -502,13 +558,13 @@ static double bound_of(const workplace *at, double least) {
 }
 
 /* The loss of some logits, padded, without a ridge. */
-static double loss_of(const workplace *at, const double *logits) {
+static double loss_of(workplace *at, const double *logits) {
   static const double AS_THEY_ARE[2] = {0.0, 1.0};
   ridge_problem problem = problem_of(at, 2);
   double sums[1 + 2 + 3][LANES];
   problem.columns[1] = logits;
   memset(sums, 0, sizeof sums);
-  at->kernels->add_derivatives(&problem, AS_THEY_ARE, 0, at->n_padded, sums);
+  FOR_SPANS(&at->signals, problem.n) at->kernels->add_derivatives(&problem, AS_THEY_ARE, first, end, sums);
   return folded(sums[0]);
 }
 
@@ -530,31 +586,36 @@ static uint32_t fit_mixture(workplace *at, double *logits) {
     if (i == 1 && are_few) wrong |= fit_temperature(at, at->member);
     if (i == 1 && !are_few) fit_isotonic(at, at->member);
     if (i == 2) wrong |= fit_spline(at, at->member, &unused);
-    if (wrong & MAP_INTERRUPTED) return wrong;
-    for (size_t j = 0; j < at->n; j++) logits[j] += weights[i] * within(at->member[j], -bound, bound);
+    FOR_SPANS(&at->signals, at->n) {
+      for (size_t j = first; j < end; j++) logits[j] += weights[i] * within(at->member[j], -bound, bound);
+    }
   }
   if (!at->cells->are_probabilities) return wrong;
   bound = bound_of(at, half_step(at->cells));
-  for (size_t j = 0; j < at->n; j++) logits[j] = within(logits[j], -bound, bound);
   double *identity = at->columns[1];
-  at->kernels->logits(at->cells->scores, half_step(at->cells) / NEARER, at->n, identity);
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) logits[j] = within(logits[j], -bound, bound);
+    at->kernels->logits(at->cells->scores + first, half_step(at->cells) / NEARER, end - first, identity + first);
+  }
   double gained = 2.0 * (loss_of(at, identity) - loss_of(at, logits));
   double weight = IDENTITY_ROWS / (IDENTITY_ROWS + rows) * (IDENTITY_FREE / larger(gained, IDENTITY_FREE));
-  for (size_t j = 0; j < at->n; j++) logits[j] = (1.0 - weight) * logits[j] + weight * identity[j];
+  FOR_SPANS(&at->signals, at->n) {
+    for (size_t j = first; j < end; j++) logits[j] = (1.0 - weight) * logits[j] + weight * identity[j];
+  }
   return wrong;
 }
 
 /* `logits` has room for the padding. */
 static uint32_t fit_in(workplace *at, value_map map, double *logits, map_parameters *parameters) {
-  parameters->n_knots = 0;
-  switch (map) {
-    case MAP_BETA: return fit_beta(at, logits, parameters);
-    case MAP_ISOTONIC: fit_isotonic(at, logits); return 0;
-    case MAP_LOGISTIC: return fit_polynomial(at, 1, logits, parameters);
-    case MAP_QUADRATIC: return fit_polynomial(at, 2, logits, parameters);
-    case MAP_SPLINE: return fit_spline(at, logits, parameters);
-    default: return fit_mixture(at, logits);
-  }
+  uint32_t wrong = 0;
+  memset(parameters, 0, sizeof *parameters);
+  if (map == MAP_MIXTURE) wrong = fit_mixture(at, logits);
+  if (map == MAP_BETA) wrong = fit_beta(at, logits, parameters);
+  if (map == MAP_ISOTONIC) fit_isotonic(at, logits);
+  if (map == MAP_LOGISTIC) wrong = fit_polynomial(at, 1, logits, parameters);
+  if (map == MAP_QUADRATIC) wrong = fit_polynomial(at, 2, logits, parameters);
+  if (map == MAP_SPLINE) wrong = fit_spline(at, logits, parameters);
+  return at->signals.has_stopped ? MAP_INTERRUPTED : wrong;
 }
 
 uint32_t fastbin_fit_map(value_map map, const map_cells *cells, double *logits, map_parameters *parameters, double *scratch) {
@@ -607,7 +668,7 @@ static void shift(recentring recentre, const double *counts, size_t n, const ste
 }
 
 void fastbin_pool_steps(double *steps, const double *counts, size_t n, double *scratch) {
-  blocks pooled = {scratch, scratch + n, scratch + 2 * n, scratch + 3 * n};
+  pooled_blocks blocks = {(int64_t *)(void *)scratch, scratch + n, scratch + 2 * n, scratch + 3 * n};
   double *weights = scratch + 4 * n, *sums = scratch + 5 * n, least = steps[0], greatest = steps[0], before = -infinity();
   for (size_t j = 0; j < n; j++) {
     weights[j] = larger(counts[j], WEIGHT_OF_NO_ROW);
@@ -615,13 +676,14 @@ void fastbin_pool_steps(double *steps, const double *counts, size_t n, double *s
     least = smaller(steps[j], least);
     greatest = larger(steps[j], greatest);
   }
-  size_t n_blocks = pool(weights, sums, n, &pooled);
-  for (size_t b = 0, j = 0; b < n_blocks; b++) {
-    size_t end = (size_t)pooled.ends[b], is_even = 1;
-    for (size_t i = j + 1; i < end; i++) is_even &= steps[i] == steps[j];
+  size_t n_blocks = fastbin_pool(weights, sums, n, &blocks, NULL);
+  for (size_t b = 0; b < n_blocks; b++) {
+    size_t start = (size_t)blocks.starts[b], stop = block_end(&blocks, b, n_blocks, n);
+    int is_even = 1;
+    for (size_t j = start + 1; j < stop; j++) is_even &= steps[j] == steps[start];
     /* Rounding may bring a mean outside the values that it is of, or below the block before it. */
-    before = larger(is_even ? steps[j] : pooled.means[b], before);
-    for (; j < end; j++) steps[j] = within(before, least, greatest);
+    before = larger(is_even ? steps[start] : blocks.means[b], before);
+    for (size_t j = start; j < stop; j++) steps[j] = within(before, least, greatest);
   }
 }
 

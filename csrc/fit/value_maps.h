@@ -52,8 +52,21 @@ typedef struct map_parameters {
 /* The doubles that a fit needs for itself. */
 size_t fastbin_map_scratch(size_t n);
 
-/* The logits of the cells. `parameters` may be NULL. Returns the bits of what went wrong. */
+/* The logits of the cells, and the parameters of maps that have some. Returns the bits of what went wrong. */
 uint32_t fastbin_fit_map(value_map map, const map_cells *cells, double *logits, map_parameters *parameters, double *scratch);
+
+/* Adjacent violators, pooled: where each block starts among the entries, its weight, its sum, and the quotient of the two. */
+typedef struct pooled_blocks {
+  int64_t *starts;
+  double *weights, *sums, *means;
+} pooled_blocks;
+
+/* What pooling returns where `look` wants the work to end. */
+#define POOLING_INTERRUPTED ((size_t)-1)
+
+/* Pools entries of weights from 0 on whose means fall, or are equal; each array of `into` has room for n. Returns the number of
+   blocks. `look` may be NULL. O(n). */
+size_t fastbin_pool(const double *weights, const double *sums, size_t n, const pooled_blocks *into, int (*look)(void));
 
 /* The steps of a model of two resolutions: cells in bins, with the evidence of each bin. */
 typedef struct step_bins {

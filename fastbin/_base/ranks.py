@@ -13,6 +13,7 @@ from fastbin._base.array_types import Int64s
 MOST_STEPS = 1000
 # Where every score of a small sample has a step of its own, steps also begin at so many places.
 FINE_PLACES = 193
+FEW_BINS = 32
 
 
 def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
@@ -21,9 +22,10 @@ def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
     "umd" and "ze": ceil(b (n + 1) / B) (Gupta & Ramdas 2021, Algorithm 1); "ums", for n samples of the part that places the
     boundaries: ceil(b n / B); "umb": floor(b n / B) (Sun, Song & Hero 2023, Definition 6).
     """
-    # Below 2**31 the products fit into 63 bits for every allowed number of bins; beyond, Python's integers do.
-    b = np.arange(1, n_bins, dtype=np.int64 if n < 2**31 else object)
-    return _ranks(b, n, n_bins, scheme).astype(np.int64, copy=False)
+    # Below 2**31 the products fit into 63 bits for every allowed number of bins; beyond, and faster for few, Python's integers.
+    if n < 2**31 and n_bins > FEW_BINS:
+        return np.asarray(_ranks(np.arange(1, n_bins, dtype=np.int64), n, n_bins, scheme))
+    return np.array([_ranks(b, n, n_bins, scheme) for b in range(1, n_bins)], np.int64)
 
 
 def _ranks(b: Any, n: Any, n_bins: Any, scheme: str) -> Any:

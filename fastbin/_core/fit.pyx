@@ -1,11 +1,10 @@
 """The needs of fits: groups of equal scores, their order by keys, the bins between them, many segments; pooling; exact sums;
-and the fits of maps in csrc.
+the fits of maps in csrc.
 
 C scores and saves (score.pyx), and Numba sorts and counts large inputs (kernels/). The parts below are one extension,
 as each of its own would cost the build a run of Cython and of the compiler, and the process an import.
 """
 
-cimport cython
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

@@ -52,29 +52,19 @@ def pool_counts(counts, label_sums, starts, block_counts, block_sums):
 
 def pool_weights(weights, label_weights, starts, block_weights, block_label_weights):
     """As `pool_counts` for real weights: positive sums of w, and of w y, per knot. Sums and means are rounded doubles."""
-    cdef Py_ssize_t knot, n = len(weights), top = -1
+    cdef Py_ssize_t n = len(weights)
+    cdef cnp.ndarray means = new_array(cnp.NPY_FLOAT64, n)
+    cdef pooled_blocks blocks
+    cdef size_t n_blocks
     cdef const double *weight = doubles(weights)
     cdef const double *ones = doubles(label_weights)
-    cdef int64_t *start = <int64_t *>integers(starts)
-    cdef double *sums = <double *>doubles(block_weights)
-    cdef double *sums_of_ones = <double *>doubles(block_label_weights)
     require_length(n, label_weights, starts, block_weights, block_label_weights)
+    blocks.starts, blocks.means = <int64_t *>integers(starts), <double *>cnp.PyArray_DATA(means)
+    blocks.weights, blocks.sums = <double *>doubles(block_weights), <double *>doubles(block_label_weights)
     with nogil:
-        for knot in range(n):
-            look_now_and_then(knot)
-            top += 1
-            start[top], sums[top], sums_of_ones[top] = knot, weight[knot], ones[knot]
-            while top > 0 and quotient(sums_of_ones[top - 1], sums[top - 1]) >= quotient(sums_of_ones[top], sums[top]):
-                top -= 1
-                sums[top] += sums[top + 1]
-                sums_of_ones[top] += sums_of_ones[top + 1]
-    return top + 1
-
-
-@cython.cdivision(True)
-cdef inline double quotient(double a, double b) noexcept nogil:
-    """By the rules of IEEE 754: 0 / 0 is NaN."""
-    return a / b
+        n_blocks = fastbin_pool(weight, ones, n, &blocks, look_at_signals)
+    end_if_interrupted(n_blocks == <size_t>POOLING_INTERRUPTED)
+    return n_blocks
 
 
 cdef int require_length(Py_ssize_t n, first, second, third, fourth) except -1:

@@ -6,6 +6,7 @@ cdef extern from "value_maps.h":
     ctypedef int recentring
     enum:
         MAP_INTERRUPTED
+        POOLING_INTERRUPTED
 
     ctypedef struct map_cells:
         size_t n
@@ -22,6 +23,12 @@ cdef extern from "value_maps.h":
         uint32_t n_knots
         double knots[5][3]
 
+    ctypedef struct pooled_blocks:
+        int64_t *starts
+        double *weights
+        double *sums
+        double *means
+
     ctypedef struct step_bins:
         size_t n
         const int64_t *first_step
@@ -36,11 +43,16 @@ cdef extern from "value_maps.h":
         value_map map, recentring recentre, int monotone, const map_cells *cells, const step_bins *bins, double *steps,
         double *scratch,
     ) nogil
+    size_t fastbin_pool(
+        const double *weights, const double *sums, size_t n, const pooled_blocks *into, int (*look)() except -1 nogil
+    ) nogil
     void fastbin_pool_steps(double *steps, const double *counts, size_t n, double *scratch) nogil
 
 
 cdef map_cells cells_of(scores, counts, ones, double rows, bint are_probabilities, uint32_t most_steps) except *:
     cdef map_cells cells
+    if not 0 < len(scores) == len(counts) == len(ones):
+        raise InputError("cells must be columns of one length, and not empty")
     cells.n = len(scores)
     cells.scores, cells.counts, cells.ones = doubles(scores), doubles(counts), doubles(ones)
     cells.rows, cells.are_probabilities, cells.most_steps = rows, are_probabilities, most_steps
@@ -55,9 +67,9 @@ cdef double *scratch_for(size_t n) except NULL:
     return scratch
 
 
-cdef int end_if_interrupted(uint32_t wrong) except -1:
+cdef int end_if_interrupted(bint is_interrupted) except -1:
     """Where a signal has raised an error in between, it is raised here."""
-    return -1 if wrong & <uint32_t>MAP_INTERRUPTED else 0
+    return -1 if is_interrupted else 0
 
 
 def fit_map(int which, scores, counts, ones, double rows, bint are_probabilities, uint32_t most_steps):
@@ -71,7 +83,7 @@ def fit_map(int which, scores, counts, ones, double rows, bint are_probabilities
     with nogil:
         wrong = fastbin_fit_map(<value_map>which, &cells, filled, &parameters, scratch)
         free(scratch)
-    end_if_interrupted(wrong)
+    end_if_interrupted(wrong & <uint32_t>MAP_INTERRUPTED != 0)
     if parameters.n_knots:
         return logits, wrong, np.array([[x for x in row[:3]] for row in parameters.knots[:parameters.n_knots]])
     return logits, wrong, np.array([x for x in parameters.of_powers[:3]])
@@ -87,20 +99,25 @@ def fit_steps(
     cdef uint32_t wrong
     cdef cnp.ndarray steps = new_array(cnp.NPY_FLOAT64, <cnp.npy_intp>cells.n)
     cdef double *filled = <double *>cnp.PyArray_DATA(steps)
+    if not 0 < len(first_step) == len(bin_counts) == len(bin_ones) <= len(scores):
+        raise InputError("bins must be columns of one length, and each hold a step")
     bins.n = len(first_step)
     bins.first_step, bins.counts, bins.ones = integers(first_step), doubles(bin_counts), doubles(bin_ones)
     cdef double *scratch = scratch_for(cells.n)
     with nogil:
         wrong = fastbin_fit_steps(<value_map>which, <recentring>recentre, monotone, &cells, &bins, filled, scratch)
         free(scratch)
-    end_if_interrupted(wrong)
+    end_if_interrupted(wrong & <uint32_t>MAP_INTERRUPTED != 0)
     return steps, wrong
 
 
 def pool_steps(steps, counts):
     """The non-decreasing steps nearest to these in squares over the rows; steps that do not fall keep every bit."""
+    if not 0 < len(steps) == len(counts):
+        raise InputError("steps and counts must have one length, and not be empty")
     cdef cnp.ndarray pooled = np.array(steps, np.float64)
+    cdef const double *weights = doubles(counts)
     cdef double *scratch = scratch_for(len(steps))
-    fastbin_pool_steps(<double *>cnp.PyArray_DATA(pooled), doubles(counts), len(steps), scratch)
+    fastbin_pool_steps(<double *>cnp.PyArray_DATA(pooled), weights, len(steps), scratch)
     free(scratch)
     return pooled

@@ -205,15 +205,15 @@ cdef void take_edges(
     groups.n_ranks = n_edges
 
 
-def fit_rows(scores, labels, double low, double high, Py_ssize_t n_bins, bint leaves_out, uint64_t seed):
+def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, uint64_t seed):
     """The bins of rows in memory, between whole groups of equal scores: of scheme "umd" where `leaves_out`, else of "ze".
 
     Parameters
     ----------
     scores, labels, low, high
         As in `sorted_rows`.
-    n_bins : int
-        From 1 to (n + 1) / 2.
+    ranks : ndarray of int64, shape (n_bins - 1,)
+        Of the boundaries among all samples, from 1, ascending.
     leaves_out : bool
         Whether one sample at each edge is not counted.
     seed : int
@@ -230,20 +230,18 @@ def fit_rows(scores, labels, double low, double high, Py_ssize_t n_bins, bint le
     cdef cnp.ndarray packed = packed_and_sorted(scores, labels, low, high)
     if packed is None:
         return None
-    cdef Py_ssize_t b, n = len(packed), m = n_bins - 1, n_edges
-    cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 7, n_bins), tally = new_array(cnp.NPY_INT64, 2, n_bins)
+    cdef Py_ssize_t n = len(packed), m = len(ranks), n_bins = len(ranks) + 1, n_edges
+    cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 6, n_bins), tally = new_array(cnp.NPY_INT64, 2, n_bins)
     cdef cnp.ndarray edges = new_array(cnp.NPY_FLOAT64, m), ties = new_array(cnp.NPY_INT64, n_bins, 3)
     cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
-    cdef int64_t *rank = group + 5 * n_bins
+    cdef const int64_t *rank = integers(ranks)
     cdef int64_t *sums = <int64_t *>cnp.PyArray_DATA(tally)
     cdef int64_t n_tied = 0
     cdef Groups groups
     memset(&groups, 0, sizeof(groups))
     groups.n_samples, groups.n_ranks = n, m
-    for b in range(1, n_bins):
-        rank[b - 1] = (b * (n + 1) + n_bins - 1) // n_bins  # the boundaries of Gupta & Ramdas (2021), Algorithm 1
     n_edges = fit_run(
-        <const uint64_t *>cnp.PyArray_DATA(packed), rank, leaves_out, seed, &groups, <double *>(group + 6 * n_bins), group,
+        <const uint64_t *>cnp.PyArray_DATA(packed), rank, leaves_out, seed, &groups, <double *>(group + 5 * n_bins), group,
         n_bins, <double *>cnp.PyArray_DATA(edges), sums, sums + n_bins, <int64_t *>cnp.PyArray_DATA(ties), &n_tied)
     if n_edges < 0:
         raise InputError(TOO_MANY_TIED)

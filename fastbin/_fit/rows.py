@@ -242,7 +242,7 @@ class RowsSource(Source):
 
     def __init__(self, rows: Rows, n_threads: int = 1) -> None:
         self.in_memory, self.limits = rows, rows.limits
-        self._n_forks = 1 if n_threads == 1 else max(1, min(n_threads, len(rows) // ALWAYS_LISTED))
+        self._n_forks = max(1, min(n_threads, len(rows) // ALWAYS_LISTED))
         self._layout: Layout | None = None
 
     def is_sorted_for(self, n_ranks: int) -> bool:

@@ -277,7 +277,8 @@ class _CheckedUniformMass(NamedTuple):
             return None
         if rows.weights is not None or not source.is_sorted_for(n_bins - 1):
             return None
-        parts = fit_rows(rows.scores, rows.labels, *rows.limits, n_bins, given.scheme == "umd", self.seed)
+        ranks = boundary_ranks(len(rows), n_bins, given.scheme)
+        parts = fit_rows(rows.scores, rows.labels, *rows.limits, ranks, given.scheme == "umd", self.seed)
         if parts is not None:
             parts["score_range"] = self.score_range
             if given.monotone:

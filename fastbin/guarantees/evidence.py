@@ -214,7 +214,7 @@ def require_interior(evidence: Evidence, *, moved: bool = False) -> Interior:
     if evidence.n_bins_asked not in (0, evidence.n_bins):
         raise GuaranteeError(
             f"scheme {evidence.scheme!r} was asked for {evidence.n_bins_asked} bins and has {evidence.n_bins}: which bins "
-            "hold boundary labels is no longer known (Gupta & Ramdas 2021, Corollary 1); fit with ties='whole' or 'random'"
+            "hold boundary labels cannot be known (Gupta & Ramdas 2021, Corollary 1); fit with ties='whole' or 'random'"
         )
     boundary = np.zeros(counts.shape[0], dtype=np.bool_)
     boundary[:-1] = counts[:-1] > 0

@@ -122,43 +122,8 @@ def near_failures(sizes: Float64s, epsilons: Float64s) -> Float64s:
 
 
 def failures_beyond(sizes: Float64s, epsilons: Float64s, scan: int) -> Float64s:
-    """`failure_beyond` of several bins: that of `near_failures`, wherever no point of the first grid exceeds it."""
-    if len(sizes) > _AT_ONCE:
-        halves = zip(np.array_split(sizes, 2), np.array_split(epsilons, 2), strict=True)
-        return np.concatenate([failures_beyond(*half, scan) for half in halves])
-    found, n_in_bin, epsilon = near_failures(sizes, epsilons), sizes[:, None], epsilons[:, None]
-    width, last = _accepted(n_in_bin, epsilon), np.ceil(n_in_bin * (1.0 - epsilon) - 1e-9) - 1.0
-    step = np.where(last >= scan, np.maximum(1.0, last // (scan // 2)), 1.0)
-    grid, edge = np.arange(float(scan)) * step, np.arange(64.0)
-    columns = [grid, np.where(last >= scan, edge, grid[:, :1]), np.where(last >= scan, last - edge, grid[:, :1])]
-    candidates = np.concatenate(columns, axis=1)
-    limits = _limits_above(np.clip(candidates, 0.0, np.maximum(last, 0.0)), n_in_bin, width, epsilon)
-    bins, places = np.nonzero((candidates <= last) & (limits * (1.0 + _SLACK) >= found[:, None]))
-    failures = failures_above(candidates[bins, places], sizes[bins], width[bins, 0], epsilons[bins])
-    for b in np.unique(bins[failures > found[bins]]).tolist():
-        found[b] = failure_beyond(int(sizes[b]), float(epsilons[b]), scan)
-    return found
-
-
-# Bins whose grids are in memory at once, some megabytes.
-_AT_ONCE = 1024
-# What rounding may take from a limit by the normal law, relatively.
-_SLACK = 1e-6
-
-
-def _limits_above(candidates: Float64s, sizes: Float64s, widths: Float64s, epsilons: Float64s) -> Float64s:
-    """Upper limits of `failures_above` by the normal law (Zubkov & Serov 2013), which are computed faster."""
-    special = special_functions()
-
-    def limits(ends: Float64s, frequencies: Float64s) -> Float64s:
-        """For P(X < end), X ~ Binomial(size, frequency)."""
-        means = np.clip(ends / sizes, 0.0, 1.0)
-        entropy = special.kl_div(means, frequencies) + special.kl_div(1.0 - means, 1.0 - frequencies)
-        tails = special.ndtr(np.copysign(np.sqrt(2.0 * sizes * entropy), means - frequencies))
-        return np.where(ends <= 0.0, 0.0, np.where(ends >= sizes, 1.0, tails))
-
-    frequencies = np.minimum(candidates / sizes + epsilons, 1.0)
-    return limits(candidates + 1.0, frequencies) + limits(sizes - candidates - widths, 1.0 - frequencies)
+    """`failure_beyond` of several bins."""
+    return np.array([failure_beyond(int(size), float(epsilon), scan) for size, epsilon in zip(sizes, epsilons, strict=True)])
 
 
 @shared_docs(worst_failure.__doc__)

@@ -497,7 +497,7 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None) -> flo
     -----
     Cells that fail by Hoeffding's inequality with a probability below 1e-9 of Sidak's level enter with that bound, so that the
     result may be too large by their share, and never too small. Some twenty sums over the different counts among the others,
-    with 16 frequencies each, and one with all: tenths of a second for hundreds of different counts, seconds for thousands.
+    with 16 frequencies each, and one with all: tenths of a second for hundreds of different counts, and for thousands.
 
     Examples
     --------
