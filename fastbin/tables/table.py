@@ -36,6 +36,7 @@ def arrow() -> Any:
         import pyarrow.compute
         import pyarrow.csv
         import pyarrow.ipc
+    _import_pandas()
     return pyarrow
 
 
@@ -51,7 +52,15 @@ def pyarrow() -> Any:
     with needed_for("tables of other libraries", extra="engines"):
         import pyarrow
         import pyarrow.compute
+    _import_pandas()
     return pyarrow
+
+
+@cache
+def _import_pandas() -> None:
+    """Where pandas is installed: PyArrow imports it at its first conversion, and loses an interrupt that comes meanwhile."""
+    with contextlib.suppress(Exception):  # a pandas that cannot be imported is none to PyArrow, either
+        import pandas  # noqa: F401
 
 
 def address_space() -> int | None:
