@@ -522,16 +522,22 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None) -> flo
         failures = failures_within(cells[0], epsilon - cells[1], level, of)
         return float(failures.max()) < 1.0 and float((repeats * np.log1p(-failures)).sum()) >= limit
 
-    top, refuted = float((np.sqrt(math.log(2.0 / level) / (2.0 * cells[0])) + cells[1]).max()), 0.0
-    while True:
-        # A no near the worst frequencies alone is final; the last yes is confirmed, and all before it with it.
-        low, high = 0.0, top
-        while high - low > _PRECISIONS[cells.shape[1] > _FEW]:
-            middle = low + (high - low) / 2.0
-            low, high = (low, middle) if middle > refuted and is_enough(middle, near_failures) else (middle, high)
-        if high == top or is_enough(high):
-            return high
-        refuted = high
+    precision = _PRECISIONS[cells.shape[1] > _FEW]
+    top = float((np.sqrt(math.log(2.0 / level) / (2.0 * cells[0])) + cells[1]).max())
+    # A no near the worst frequencies alone is final. The last yes is confirmed by all frequencies, and corrected upwards.
+    low, radius = _bisected(lambda epsilon: is_enough(epsilon, near_failures), 0.0, top, precision)
+    step = precision
+    while radius < top and not is_enough(radius):
+        low, radius, step = radius, min(top, radius + step), 16.0 * step
+    return _bisected(is_enough, low, radius, precision)[1]
+
+
+def _bisected(holds: Callable[[float], bool], low: float, high: float, precision: float) -> tuple[float, float]:
+    """The ends of the interval where `holds`, true at `high`, begins to be true; at most as wide as the precision."""
+    while high - low > precision:
+        middle = low + (high - low) / 2.0
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
 
 
 Failures = Callable[[Float64s, Float64s], Float64s]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,7 +61,7 @@ def pyarrow() -> Any:
 def _import_pandas() -> None:
     """Where pandas is installed: PyArrow imports it at its first conversion, and loses an interrupt that comes meanwhile."""
     with contextlib.suppress(Exception):  # a pandas that cannot be imported is none to PyArrow, either
-        import pandas  # noqa: F401
+        importlib.import_module("pandas")
 
 
 def address_space() -> int | None:

@@ -19,6 +19,7 @@ import fastbin as fb
 from fastbin import BinnedModel, GuaranteeError, InputError, InputTypeError, guarantees, intervals, theory
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees import law
+from fastbin.guarantees import simultaneous as simultaneous_cells
 from fastbin.guarantees.law import failures_beyond, near_failures
 from fastbin.guarantees.n_bins import interior_counts
 from fastbin.guarantees.simultaneous import failures_within, share_alpha
@@ -443,19 +444,25 @@ def test_few_frequencies_and_a_coarser_grid_find_the_maximum_of_all() -> None:
     assert near_failures(counts, radii) == pytest.approx(np.array(expected), rel=1e-6)
 
 
-def test_a_maximum_far_from_one_half_is_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts, radii = np.array([30.0, 500.0, 3000.0]), np.array([0.2, 0.06, 0.02])
-    expected = failures_beyond(counts, radii, 256)
-    monkeypatch.setattr(law, "near_failures", lambda sizes, epsilons: np.zeros(len(sizes)))
-    assert failures_beyond(counts, radii, 256).tolist() == expected.tolist()
+@pytest.mark.parametrize(("size", "epsilon"), [(30, 0.2), (500, 0.06), (564, 0.15794907), (3000, 0.02), (3000, 0.0005)])
+def test_the_worst_failure_is_that_of_all_frequencies(size: int, epsilon: float) -> None:
+    candidates = np.arange(0.0, math.ceil(size * (1.0 - epsilon)))
+    failures = law.failures_above(candidates, size, math.floor(2.0 * size * epsilon), epsilon)
+    (found,) = failures_beyond(np.array([float(size)]), np.array([epsilon]), 256)
+    assert found == pytest.approx(min(1.0, failures.max()), rel=1e-12)
+    (near,) = law.near_failures(np.array([float(size)]), np.array([epsilon]))
+    assert near <= found * (1.0 + 1e-12)
 
 
-def test_limits_by_the_normal_law_are_limits() -> None:
-    for size, epsilon in ((1.0, 0.3), (2.0, 0.6), (17.0, 0.01), (400.0, 0.07), (9000.0, 0.02)):
-        width = math.floor(2.0 * size * epsilon)
-        candidates = np.arange(0.0, math.ceil(size * (1.0 - epsilon)))
-        limits = law._limits_above(candidates, size, width, epsilon)
-        assert (law.failures_above(candidates, size, width, epsilon) <= limits * (1.0 + 1e-9)).all()
+@pytest.mark.parametrize("factor", [0.0, 0.5, 0.999])
+def test_a_search_that_was_misled_is_corrected(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
+    """The failures near the worst frequencies only lead to the radius; it is confirmed by the whole ones."""
+    counts = [30, 500, 564, 3000]
+    expected = guarantees.common_radius(counts, 0.1)
+    near = law.near_failures
+    monkeypatch.setattr(simultaneous_cells, "near_failures", lambda sizes, radii: factor * near(sizes, radii))
+    found = guarantees.common_radius(counts, 0.1)
+    assert found == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(
