@@ -357,8 +357,21 @@ class SetCase:
 
 
 SETS = [
-    SetCase("uniform", 10_000, 10, 1000, targets={READ_MS: Asked(at_most=25), SORTED_TO_ONE: Asked(at_most=3)}),
-    SetCase("Beta(.5, 5)", 1000, 10, 1000, has_steps=True, targets={READ_NS_A_BYTE: Asked(at_most=4)}),
+    SetCase(
+        "uniform",
+        10_000,
+        10,
+        1000,
+        targets={READ_MS: Asked(at_most=25), SORTED_TO_ONE: Asked(at_most=3), RANDOM_TO_ONE: Asked(at_most=9)},
+    ),
+    SetCase(
+        "Beta(.5, 5)",
+        1000,
+        10,
+        1000,
+        has_steps=True,
+        targets={READ_NS_A_BYTE: Asked(at_most=4), RANDOM_TO_ONE: Asked(at_most=20)},
+    ),
 ]
 
 # ------------------------------------------------------------------------------------------------- certificates
@@ -428,6 +441,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     **{case.name: case.targets for case in SEGMENT_FITS},
     **{certificate(n): {CERTIFICATE_TO_BINS: Asked(at_most=most)} for n, most in ((10**4, 7), (10**6, 20))},
     CERTIFY_SET: {CPU_MS: Asked(at_most=100)},
+    SET_OF_ONE_ROW: {INT_CELL_TO_MODEL: Asked(at_most=1.8), TEXT_CELL_TO_MODEL: Asked(at_most=1.8)},
     COMMON_RADIUS: {CPU_MS: Asked(at_most=50)},
     HTML: {CPU_MS: Asked(at_most=1000)},
     **{parquet_fit(n): asked for n, asked in PARQUET_FITS.items()},

@@ -97,9 +97,9 @@ struct score_index {
   const uint64_t *tie_keys;  /* NULL if no key decides anywhere. With a run_width: for each rank the keys of the edges at the
                                 threshold below it, filled up with 0 to that many. Without: the key of each edge, and
                                 2 * run_window zeros. 0 stands for an edge where no key decides */
-  const uint32_t *bins;      /* n_thresholds + 1: the bin of each rank. NULL when run_window is 1: they are the same */
   const double *bin_values;  /* the value of each bin; NULL for models that are not steps */
 
+  const uint32_t *bins;      /* n_thresholds + 1: the bin of each rank. NULL when run_window is 1: they are the same */
   const double *values;      /* n_thresholds + 1: the value of each rank; NULL for models that are not steps */
   wide_function *search_wide; /* NULL where none suits this index and this processor */
   cells_function *find_cells; /* for this map, in the build that suits this processor */

@@ -1,10 +1,11 @@
 /*
  * set_predict.c: rows scored by the models of a set.
  *
- * Rows that follow each other and have one model are a run, and are scored by one call for this model, or one by one if they are
- * few. Models lie scattered in memory: those of the next runs are fetched while a run is scored, first the struct, then, where that
- * has arrived, the tables to which it points. For 10,000 models of 10 bins, in random order or in runs of eight rows, this saves a
- * third of the time.
+ * Where the models of rows change often, blocks of rows are scored in stages, so that the memory serves all rows of a block
+ * together: five to ten times as fast as one row after the other, where the models do not fit into the caches. Else, rows that
+ * follow each other and have one model are a run, and are scored by one call for this model, or one by one if they are few. The
+ * models of the next runs are fetched while a run is scored, first the struct, then, where that has arrived, the tables to which
+ * it points.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,6 +14,9 @@
 
 /* Runs of more rows than this are scored by one call. */
 #define FEW_ROWS 5
+
+/* So many rows of models in any order are scored together. */
+#define BLOCK 64
 
 /* How many runs ahead the tables of a model are fetched; its struct, twice as many. A power of two. */
 #define AHEAD 8
@@ -59,13 +63,14 @@ typedef struct batch {
   double *values; /* or NULL for bins */
   int32_t *bins;
   uint64_t key_base;
+  size_t end;               /* of the rows that are scored by runs now */
   size_t starts[2 * AHEAD]; /* of the run k at k % (2 * AHEAD), for those that come next; none begin at the number of rows */
 } batch;
 
 /* Sixteen rows at a time, as long as they are alike. */
 static size_t end_of_run(const batch *b, size_t first) {
   const int32_t *numbers = b->numbers;
-  size_t n_rows = b->rows->n_rows, end = first;
+  size_t n_rows = b->end, end = first;
   if (first == n_rows) return n_rows;
   while (n_rows - end >= 16) {
     int32_t unlike = 0;
@@ -80,16 +85,16 @@ static size_t end_of_run(const batch *b, size_t first) {
 /* The model of the run that begins here, if there is one. */
 static const fastbin_model *model_at(const batch *b, size_t start) {
   fastbin_status status;
-  return start < b->rows->n_rows ? model_of(b->set, b->numbers[start], &status) : NULL;
+  return start < b->end ? model_of(b->set, b->numbers[start], &status) : NULL;
 }
 
-/* What scoring reads of it, of one row a little less. */
-static void fetch_struct(const fastbin_model *model) {
+/* What scoring reads of it: two cache lines for one row (index.h), which may lie across three; one more for many. */
+static void fetch_struct(const fastbin_model *model, int is_few) {
   const char *start = (const char *)model;
   if (!model) return;
   PREFETCH(start);
   PREFETCH(start + 64);
-  PREFETCH(start + 128);
+  PREFETCH(start + (is_few ? 127 : 128));
 }
 
 /* The beginning of long tables: where the rows will look, nobody knows. */
@@ -107,7 +112,7 @@ static void fetch_tables(const fastbin_model *model, int is_few) {
 static void look_ahead(batch *b, size_t k) {
   size_t last = b->starts[(k + 2 * AHEAD - 1) % (2 * AHEAD)];
   size_t halfway = b->starts[(k + AHEAD) % (2 * AHEAD)], after = b->starts[(k + AHEAD + 1) % (2 * AHEAD)];
-  fetch_struct(model_at(b, b->starts[k % (2 * AHEAD)] = end_of_run(b, last)));
+  fetch_struct(model_at(b, b->starts[k % (2 * AHEAD)] = end_of_run(b, last)), 0);
   fetch_tables(model_at(b, halfway), after - halfway <= FEW_ROWS);
 }
 
@@ -171,41 +176,127 @@ static fastbin_status score_run(const batch *b, const fastbin_model *model, size
   return status;
 }
 
-static fastbin_status score_runs(batch *b, size_t *bad_row) {
-  size_t first = 0;
-  for (size_t k = 0; k < 2 * AHEAD; k++) b->starts[k] = 0;
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Rows of models in any order                                                                                   */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * At most BLOCK rows whose models change often. Each row reads four places that lie far apart: the struct of its model, a cell, a
+ * threshold, a value. Each place is known only once the one before has arrived. So all rows ask for the first place, then all for
+ * the second, and so on: the memory serves them together.
+ */
+static fastbin_status score_block(const batch *b, size_t first, size_t end, size_t *bad_row) {
+  const fastbin_model *models[BLOCK]; /* NULL for rows that are scored by themselves */
+  uint32_t ranks[BLOCK];              /* at first the cells */
+  uint64_t heights[BLOCK];
+  size_t n = end - first;
+  fastbin_status status = FASTBIN_OK;
+  for (size_t i = 0; i < n; i++) {
+    models[i] = model_of(b->set, b->numbers[first + i], &status);
+    fetch_struct(models[i], 1);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const fastbin_model *model = models[i];
+    double score = score_at(b->rows, first + i);
+    int64_t order = order_of(score);
+    if (!model || !model->index.is_plain || !in_range(&model->index, order)) {
+      models[i] = NULL;
+      continue;
+    }
+    heights[i] = height_of(&model->index, order);
+    ranks[i] = index_cell(&model->index, score);
+    PREFETCH(model->index.first + ranks[i]);
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (models[i]) PREFETCH(models[i]->index.heights + models[i]->index.first[ranks[i]]);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const score_index *ix;
+    if (!models[i]) continue;
+    ix = &models[i]->index;
+    ranks[i] = rank_in_cell(ix, heights[i], ranks[i], ix->window);
+    if (ix->tie_keys && at_threshold(ix, heights[i], ranks[i])) {
+      models[i] = NULL;
+      continue;
+    }
+    if (ix->run_window > 1) ranks[i] = bin_of_rank(ix, ranks[i]);
+    if (b->values) PREFETCH(ix->bin_values + ranks[i]);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const fastbin_model *model = models[i];
+    size_t row = first + i;
+    if (model && b->values) {
+      memcpy(&b->values[row], &model->index.bin_values[ranks[i]], sizeof *b->values);
+    } else {
+      *bad_row = row;
+      model = model_of(b->set, b->numbers[row], &status);
+      if (model) status = score_row(b, model, row);
+      if (status != FASTBIN_OK) return status;
+      if (b->bins && b->numbers[row] == -1) b->bins[row] = -1;
+    }
+  }
+  return FASTBIN_OK;
+}
+
+static size_t end_of_block(size_t first, size_t n_rows) { return n_rows - first < BLOCK ? n_rows : first + BLOCK; }
+
+/* Whether the models of these rows change so often that runs are not worth their while. */
+static int is_mixed(const int32_t *numbers, size_t first, size_t end) {
+  size_t changes = 0;
+  for (size_t i = first + 1; i < end; i++) changes += numbers[i] != numbers[i - 1];
+  return changes > (end - first) / 16;
+}
+
+static fastbin_status score_runs(batch *b, size_t first, size_t last, size_t *bad_row) {
+  b->end = last;
+  for (size_t k = 0; k < 2 * AHEAD; k++) b->starts[k] = first;
   for (size_t k = 1; k < 2 * AHEAD; k++) look_ahead(b, k);
-  for (size_t k = 0; first < b->rows->n_rows; k++) {
-    size_t end = b->starts[(k + 1) % (2 * AHEAD)], bad = first;
+  for (size_t k = 0; first < last; k++) {
+    size_t end = b->starts[(k + 1) % (2 * AHEAD)];
     fastbin_status status;
     const fastbin_model *model = model_of(b->set, b->numbers[first], &status);
     look_ahead(b, k);
-    if (model) status = score_run(b, model, first, end, &bad);
-    if (status != FASTBIN_OK) {
-      if (bad_row) *bad_row = bad;
-      return status;
-    }
+    *bad_row = first;
+    if (model) status = score_run(b, model, first, end, bad_row);
+    if (status != FASTBIN_OK) return status;
     for (size_t i = first; b->bins && b->numbers[first] == -1 && i < end; i++) b->bins[i] = -1;
     first = end;
   }
   return FASTBIN_OK;
 }
 
+static fastbin_status score_batch(batch *b, size_t *bad_row) {
+  size_t n_rows = b->rows->n_rows, first = 0, bad = 0;
+  fastbin_status status = FASTBIN_OK;
+  while (first < n_rows && status == FASTBIN_OK) {
+    size_t end = end_of_block(first, n_rows);
+    if (is_mixed(b->numbers, first, end)) {
+      status = score_block(b, first, end, &bad);
+    } else {
+      while (end < n_rows && !is_mixed(b->numbers, end, end_of_block(end, n_rows))) end = end_of_block(end, n_rows);
+      status = score_runs(b, first, end, &bad);
+    }
+    first = end;
+  }
+  if (status != FASTBIN_OK && bad_row) *bad_row = bad;
+  return status;
+}
+
 fastbin_status fastbin_set_predict_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows, double *values,
                                          size_t *bad_row) {
   fastbin_status status = check_batch(set, models, rows, values);
-  batch b = {set, models, rows, values, NULL, 0, {0}};
+  batch b = {set, models, rows, values, NULL, 0, 0, {0}};
   if (status != FASTBIN_OK) return status;
   b.key_base = stream_base(rows->seed, STREAM_PREDICT);
-  return score_runs(&b, bad_row);
+  return score_batch(&b, bad_row);
 }
 
 fastbin_status fastbin_set_assign_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows, int32_t *bins,
                                         size_t *bad_row) {
   fastbin_status status = check_batch(set, models, rows, bins);
-  batch b = {set, models, rows, NULL, bins, 0, {0}};
+  batch b = {set, models, rows, NULL, bins, 0, 0, {0}};
   if (status != FASTBIN_OK) return status;
   if (!set->has_bins) return FASTBIN_ERROR_ARGUMENT;
   b.key_base = stream_base(rows->seed, STREAM_PREDICT);
-  return score_runs(&b, bad_row);
+  return score_batch(&b, bad_row);
 }
