@@ -57,6 +57,20 @@ def bench_common_radius(is_long: bool, benchmark, report) -> None:
     benchmark.pedantic(common_radius, args=(counts,), rounds=1)
 
 
+@pytest.mark.parametrize("method", [fb.UniformMassBinning(10), fb.CertifiedCalibration(10)], ids=["bins", "steps"])
+def bench_check_of_a_set(method, is_long: bool, benchmark, report) -> None:
+    """A hundred segments of 1,000 rows each, checked on as many new rows."""
+    rng = np.random.default_rng(33)
+    scores, labels = rows("uniform", 2 * 10**5)
+    segments = rng.integers(0, 100, len(scores))
+    models = fb.multi.SegmentedBinning(method).fit(scores[::2], labels[::2], segments[::2]).model_
+    check = partial(fb.assess.check_certificate, models, scores[1::2], labels[1::2], cells=segments[1::2])
+    checked = check()
+    assert sum(part.counts.sum() for _, part in checked.parts) == 10**5
+    report(cases.check_of_a_set(type(method).__name__), cases.CPU_MS_A_MODEL, _ms(check, is_long) / 100)
+    benchmark.pedantic(check, rounds=1)
+
+
 def bench_html(is_long: bool, benchmark, report) -> None:
     """A model of a million bins in a notebook: the first and the last rows, and a promise about all bins."""
     n, rng = 10**6, np.random.default_rng(32)

@@ -377,10 +377,14 @@ SETS = [
 # ------------------------------------------------------------------------------------------------- certificates
 
 CERTIFICATE_TO_BINS = Quantity("certificate of steps / of bins")
-CPU_MS = Quantity("CPU", "ms")
+CPU_MS, CPU_MS_A_MODEL = Quantity("CPU", "ms"), Quantity("CPU, a model", "ms")
 CERTIFY_SET = "certify_set, 999 models of 10 bins"
 COMMON_RADIUS = "common radius, 300 counts of 100 to 1,000"
 HTML = "HTML of a model of 1e6 bins"
+
+
+def check_of_a_set(method: str) -> str:
+    return f"check_certificate of 100 segments, {method}"
 
 
 def certificate(n: int) -> str:
@@ -441,6 +445,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     **{case.name: case.targets for case in SEGMENT_FITS},
     **{certificate(n): {CERTIFICATE_TO_BINS: Asked(at_most=most)} for n, most in ((10**4, 7), (10**6, 20))},
     CERTIFY_SET: {CPU_MS: Asked(at_most=100)},
+    **{check_of_a_set(method): {CPU_MS_A_MODEL: Asked(at_most=3)} for method in ("UniformMassBinning", "CertifiedCalibration")},
     SET_OF_ONE_ROW: {INT_CELL_TO_MODEL: Asked(at_most=1.8), TEXT_CELL_TO_MODEL: Asked(at_most=1.8)},
     COMMON_RADIUS: {CPU_MS: Asked(at_most=50)},
     HTML: {CPU_MS: Asked(at_most=1000)},

@@ -130,14 +130,6 @@ class BoundedMean(NamedTuple):
         tails = self._tail(mean, count, self.upper, above=True), self._tail(mean, count, self.lower, above=False)
         return min(1.0, 2.0 * min(tails))
 
-    def interval(self, total: float, count: int, alpha: float) -> tuple[float, float]:
-        """Where the mean lies with probability 1 - alpha; [least, most] without samples."""
-        if count == 0:
-            return self.least, self.most
-        mean, needed = total / count, math.log(2.0 / alpha) / count
-        low, high = self._last_kept(mean, needed, self.least), self._last_kept(mean, needed, self.most)
-        return max(low, self.least), min(high, self.most)
-
     def first_rejected(self, tail: float, count: int) -> tuple[float, float]:
         """The means nearest to the claim, below and above it, whose interval with these tails misses it; infinite if none."""
         needed = math.log(1.0 / tail) / count
@@ -187,17 +179,10 @@ class BoundedMean(NamedTuple):
         at, outer = self._scaled(end), self._scaled(limit)
         if relative_entropy(outer, at) < needed:
             return math.inf if limit == self.most else -math.inf
-        return self._first_beyond(at, outer, lambda t: relative_entropy(t, at) < needed)
-
-    def _last_kept(self, mean: float, needed: float, limit: float) -> float:
-        """The farthest true mean towards `limit` that the samples do not reject."""
-        at = self._scaled(mean)
-        return self._first_beyond(at, self._scaled(limit), lambda t: relative_entropy(at, t) <= needed)
-
-    def _first_beyond(self, inner: float, outer: float, is_inside: Callable[[float], bool]) -> float:
+        inner = at
         for _ in range(HALVINGS):
             middle = (inner + outer) / 2.0
-            inner, outer = (middle, outer) if is_inside(middle) else (inner, middle)
+            inner, outer = (middle, outer) if relative_entropy(middle, at) < needed else (inner, middle)
         return self.least + outer * (self.most - self.least)
 
     @staticmethod
@@ -210,6 +195,27 @@ class BoundedMean(NamedTuple):
         scale = deviation / math.sqrt(count)
         ndtr = special_functions().ndtr
         return float(ndtr((high - mean) / scale) - ndtr((low - mean) / scale))
+
+
+def intervals_of_means(tests: Sequence[BoundedMean], totals: Float64s, counts: Int64s, alpha: float) -> Float64s:
+    """Where each mean lies with probability 1 - alpha, (n, 2): the farthest on either side that its samples do not reject.
+
+    [least, most] without samples.
+    """
+    if not tests:
+        return np.empty((0, 2))
+    rel_entr = special_functions().rel_entr
+    limits = np.array([(test.least, test.most) for test in tests])
+    least, widths = limits[:, :1], limits[:, 1:] - limits[:, :1]
+    size = np.maximum(counts, 1)[:, None]
+    mean, needed = np.clip((totals[:, None] / size - least) / widths, 0.0, 1.0), math.log(2.0 / alpha) / size
+    inner, outer = np.repeat(mean, 2, axis=1), np.broadcast_to([0.0, 1.0], limits.shape)
+    for _ in range(HALVINGS):
+        middle = (inner + outer) / 2.0
+        is_kept = rel_entr(mean, middle) + rel_entr(1.0 - mean, 1.0 - middle) <= needed
+        inner, outer = np.where(is_kept, middle, inner), np.where(is_kept, outer, middle)
+    found = np.clip(least + outer * widths, least, limits[:, 1:])
+    return np.where(counts[:, None] > 0, found, limits)
 
 
 # ------------------------------------------------------------------------------------------------- test samples in bins
@@ -256,9 +262,10 @@ class BinSums(NamedTuple):
         ends = clopper_pearson(self.label_sums, self.counts, alpha)
         if not is_relative:
             return ends
-        totals = self.totals(tests).tolist()
-        for b, (test, total, count) in enumerate(zip(tests, totals, self.counts.tolist(), strict=True)):
-            ends[b] = test.interval(total, count, alpha) if isinstance(test, BoundedMean) else ends[b] - test.value
+        ends -= np.array([[test.value if isinstance(test, Frequency) else 0.0] for test in tests])
+        means = [b for b, test in enumerate(tests) if isinstance(test, BoundedMean)]
+        of_means = [test for test in tests if isinstance(test, BoundedMean)]
+        ends[means] = intervals_of_means(of_means, self.totals(tests)[means], self.counts[means], alpha)
         return ends
 
 

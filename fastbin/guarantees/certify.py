@@ -554,13 +554,10 @@ class StepMasses:
         high_rank, low_rank = (self._ranks[np.clip(cut, 0, last)] - self._below[bins] for cut in (after, before))
         in_bin = 0 if self.tied else sure  # a lone boundary sample is none of the draws
         low, high = np.zeros(len(bins)), np.ones(len(bins))
-        for n_cuts in np.unique(self.n_cuts[bins]):
-            tail = level / (2.0 * max(1, int(n_cuts)))
-            at = self.n_cuts[bins] == n_cuts
-            for ends, known, rank, less in ((low, known_low, low_rank, sure), (high, known_high, high_rank, in_bin)):
-                chosen = np.flatnonzero(at & known)
-                drawn = (rank - less)[chosen].astype(np.float64)
-                ends[chosen] = beta_quantile(drawn, samples[chosen] + 1.0 - rank[chosen], tail, upper=ends is high)
+        tails = level / (2.0 * np.maximum(1, self.n_cuts[bins]))
+        for ends, known, rank, less in ((low, known_low, low_rank, sure), (high, known_high, high_rank, in_bin)):
+            drawn = (rank - less)[known].astype(np.float64)
+            ends[known] = beta_quantile(drawn, samples[known] + 1.0 - rank[known], tails[known], upper=ends is high)
         # The lowest bin ends at the least score, where ranks placed its edge: below it there is nothing of the bin.
         high[(sure > 0) & (starts == self._below[bins])] = 0.0
         return low, high

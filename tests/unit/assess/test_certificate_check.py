@@ -18,7 +18,14 @@ from wordings import refused
 
 import fastbin as fb
 from fastbin import assess
-from fastbin.assess.bin_tests import BoundedMean, Frequency, chance_at_least, chance_at_most, relative_entropy
+from fastbin.assess.bin_tests import (
+    BoundedMean,
+    Frequency,
+    chance_at_least,
+    chance_at_most,
+    intervals_of_means,
+    relative_entropy,
+)
 from fastbin.assess.bin_tests import tests_of_averages as averages_of
 from fastbin.assess.verdict import NEW_ROWS
 from fastbin.cli import command_line
@@ -559,14 +566,15 @@ def test_relative_entropy_by_hand() -> None:
 def test_intervals_and_tests_are_dual() -> None:
     for total, count in [(3.0, 40), (-11.0, 60), (0.0, 10)]:
         test = BoundedMean(-0.1, 0.2, -0.6, 0.8, 0.4)
-        low, high = test.interval(total, count, 0.1)
+        ((low, high),) = intervals_of_means([test], np.array([total]), np.array([count]), 0.1).tolist()
         assert test.least <= low <= total / count <= high <= test.most
         for end, is_upper in ((low, False), (high, True)):
             if test.least < end < test.most:
                 moved = test._replace(upper=end) if not is_upper else test._replace(lower=end)
                 bound = moved._tail(total / count, count, end, above=not is_upper)
                 assert bound == pytest.approx(0.05, rel=1e-6)
-    assert BoundedMean(-0.1, 0.1, -0.6, 0.8, 0.4).interval(0.0, 0, 0.1) == (-0.6, 0.8)
+    unseen = BoundedMean(-0.1, 0.1, -0.6, 0.8, 0.4)
+    assert intervals_of_means([unseen], np.array([0.0]), np.array([0]), 0.1).tolist() == [[-0.6, 0.8]]
 
 
 def test_what_is_tested_is_label_less_served_value() -> None:
