@@ -77,24 +77,31 @@ static void count_thresholds(score_index *ix, const fastbin_model_spec *spec) {
   ix->run_width = longest == 1 ? 1 : longest == 2 ? 2 : longest <= 4 ? 4 : 0;
 }
 
-/* The window that the fullest cell of this map needs. Both ends of the spans ascend with the thresholds. */
-static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec) {
+/* So many thresholds at most remember their cells while a window is sought. */
+#define REMEMBERED 64
+
+/* The window that the fullest cell of this map needs, or a larger one than `limit`. Both ends of the spans ascend with the
+   thresholds. */
+static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec, uint32_t limit) {
   int32_t n_edges = fastbin_n_edges(spec), first = 0;
-  uint32_t most = 1, here = 0;
-  cell_span first_cells = {0, 0};
+  int all_new = ix->n_thresholds == (uint32_t)n_edges;
+  uint32_t most = 1, here = 0, last_cells[REMEMBERED];
   for (int32_t i = 0; i < n_edges; i++) {
     cell_span cells;
-    if (!is_new_threshold(spec, i)) continue;
+    if (!all_new && !is_new_threshold(spec, i)) continue;
     cells = cells_of(ix, threshold_of(spec, i));
-    if (here++ == 0) first_cells = cells;
+    last_cells[i % REMEMBERED] = cells.high;
+    here++;
     /* Those that end below this one's first cell share none with it. */
-    while (first_cells.high < cells.low) {
+    while ((i - first < REMEMBERED ? last_cells[first % REMEMBERED] : cells_of(ix, threshold_of(spec, first)).high) < cells.low) {
       here--;
       do first++;
-      while (!is_new_threshold(spec, first));
-      first_cells = cells_of(ix, threshold_of(spec, first));
+      while (!all_new && !is_new_threshold(spec, first));
     }
-    if (here > most) most = here;
+    if (here > most) {
+      most = here;
+      if (most > 2 * limit - 1) break;
+    }
   }
   return window_for(most);
 }
@@ -207,7 +214,7 @@ static void shrink(score_index *ix, const fastbin_model_spec *spec) {
   while (ix->n_cells > MIN_CELLS) {
     score_index next = *ix;
     halve_cells(&next, spec);
-    next.window = window_of(&next, spec);
+    next.window = window_of(&next, spec, ix->window);
     if (next.window > ix->window) return;
     *ix = next;
   }
@@ -232,7 +239,7 @@ static void choose_map(score_index *ix, const fastbin_model_spec *spec) {
   for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
     score_index next = *ix;
     if (!plan_map(&next, spec, &candidates[i], most_cells(ix))) continue;
-    next.window = window_of(&next, spec);
+    next.window = window_of(&next, spec, i > 0 ? best.window : MAX_CELLS);
     if (i > 0 && next.window > best.window) continue;
     if (!ix->is_one_of_many) shrink(&next, spec);
     if (i == 0 || next.window < best.window || next.n_cells < best.n_cells) best = next;
@@ -259,7 +266,7 @@ void fastbin_plan_index(score_index *ix, const fastbin_model_spec *spec, int is_
     if (ix->n_thresholds <= MAX_INDEXED_THRESHOLDS) {
       choose_map(ix, spec);
     } else {
-      ix->window = window_of(ix, spec);
+      ix->window = window_of(ix, spec, UINT32_MAX / 2);
     }
   }
   ix->find_cells = fastbin_cells_function(ix);
