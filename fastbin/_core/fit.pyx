@@ -7,6 +7,7 @@ as each of its own would cost the build a run of Cython and of the compiler, and
 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memmove, memset
@@ -41,4 +42,5 @@ include "ties.pxi"
 include "segments.pxi"
 include "maps.pxi"
 include "isotonic.pxi"
+include "steps.pxi"
 include "sums.pxi"

@@ -28,7 +28,17 @@ from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.checks import ScoreRange, are_probabilities, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
 from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, boundary_ranks, fine_ranks, step_ranks
-from fastbin._core.fit import bins_of_groups, cut_groups, group_fingerprint, group_keys, n_tied, rows_digest, split_keys
+from fastbin._core.fit import (
+    bins_of_groups,
+    cut_groups,
+    group_fingerprint,
+    group_keys,
+    merge_edges,
+    n_tied,
+    rows_digest,
+    split_keys,
+    tally_between,
+)
 from fastbin._fit.quantiles import Boundaries, groups_at, run_starts
 from fastbin._fit.rows import Rows, RowsSource, limits_of
 from fastbin._fit.tally import (
@@ -506,12 +516,8 @@ class FittedSteps(NamedTuple):
     edges: Float64s
     scores: Float64s  # the score that stands for a step
     tally: Tally
+    first_step: Int64s  # of each bin
     unlabelled: Int64s | None = None
-
-    @property
-    def first_step(self) -> Int64s:
-        """The first step of each bin."""
-        return np.append(0, np.searchsorted(self.edges, self.bins.partition.edges) + 1)
 
     def parts(self) -> dict[str, Array | None]:
         """The parts of a model that say its steps; nothing where each bin is one step."""
@@ -537,34 +543,26 @@ def fit_steps(
 ) -> FittedSteps:  # fmt: skip
     """The bins and steps of the groups at `cut_ranks`; `weighted` is that of their source.
 
-    With `fine`, a step around every distinct score of the groups (of `labelled`, distinct and ascending, where other scores
+    With `fine`, a step around every distinct score of the groups (of `labelled`, ascending, where other scores
     have no label: then `groups` need not hold all scores, and the tally of the steps is left to the caller).
     """
     n = groups.n_samples
     bins = _evidence_bins(groups, n_bins, seed, score_range, weighted, fine=fine)
-    distinct = groups.take(run_starts(groups.score))
+    bin_edges = bins.partition.edges
     if fine:
-        edges, scores = fine_edges(distinct.score if labelled is None else labelled, bins.partition.edges, score_range)
+        edges, scores = fine_edges(groups.score if labelled is None else labelled, bin_edges, score_range)
     else:
         # The lower edge stands for a step, and the least score of all for the lowest.
-        edges = distinct.score[distinct.below > 0]
-        scores = np.append(distinct.score[0], edges)
+        starts = run_starts(groups.score)
+        edges = groups.score[starts[groups.below[starts] > 0]]
+        scores = np.append(groups.score[0], edges)
     passing = weighted()
     if passing is None:
-        at = np.searchsorted(distinct.score, edges)
-        tally = Tally(_between(distinct.below, at, n), _between(distinct.below_ones, at, groups.n_positive))
+        tally = Tally(*tally_between(groups.score, groups.below, groups.below_ones, edges, n, groups.n_positive))
     else:
         partition = Partition(edges, None, score_range)
         tally = reduce(add, (tally_rows(partition, rows) for rows in passing))
-    return FittedSteps(bins, edges, scores, tally)
-
-
-def _between(below: Int64s, at: Int64s, total: int) -> Int64s:
-    """How many lie in each step, of `total`, where `below` lie below each score, and steps begin at the scores `at`."""
-    ends = np.empty(len(at) + 2, np.int64)
-    ends[0], ends[-1] = 0, total
-    ends[1:-1] = np.append(below, total)[at]
-    return ends[1:] - ends[:-1]
+    return FittedSteps(bins, edges, scores, tally, np.append(0, np.searchsorted(edges, bin_edges) + 1))
 
 
 def _evidence_bins(
@@ -594,29 +592,14 @@ def _places(scores: Float64s, score_range: ScoreRange) -> Float64s:
     if are_probabilities(score_range):
         return _logit_places()
     along = np.arange(FINE_PLACES) / (FINE_PLACES // 2) - 0.5
-    with np.errstate(over="ignore"):  # what is infinite begins no step
-        return np.asarray(scores[0] * (1.0 - along) + scores[-1] * along)
+    with np.errstate(over="ignore", invalid="ignore"):
+        places = scores[0] * (1.0 - along) + scores[-1] * along
+    return np.sort(places[np.isfinite(places)])  # what is infinite begins no step; roundings may cross
 
 
 def fine_edges(scores: Float64s, bin_edges: Float64s, score_range: ScoreRange) -> tuple[Float64s, Float64s]:
-    """The edges of fine steps around distinct ascending scores, and the score that stands for each step.
-
-    Edges are the middles between neighbouring scores, the places of `_places`, and the edges of the bins. A step that holds
-    one of the scores is represented by it, any other by its middle; the lowest by the double below its edge, the highest by
-    its edge, as nobody knows how far these go.
-    """
-    low, high = limits_of(score_range)
-    middles = 0.5 * scores[:-1] + 0.5 * scores[1:]
-    middles = np.where(middles > scores[:-1], middles, scores[1:])  # neighbouring doubles have none
-    edges = np.unique(np.concatenate([middles, _places(scores, score_range), bin_edges]) + 0.0)
-    edges = edges[(edges > low) & (edges <= high)]
-    standing = np.empty(len(edges) + 1)
-    if len(edges):
-        inner = 0.5 * edges[:-1] + 0.5 * edges[1:]
-        standing[1:-1] = np.where((inner > edges[:-1]) & (inner < edges[1:]), inner, edges[:-1])
-        standing[0], standing[-1] = np.nextafter(edges[0], -np.inf), edges[-1]
-    standing[np.searchsorted(edges, scores, side="right")] = scores
-    return edges, standing
+    """The edges of fine steps around ascending scores, and the score that stands for each step (`merge_edges`)."""
+    return merge_edges(scores, _places(scores, score_range), bin_edges, *limits_of(score_range))
 
 
 def fit_pooled_steps(
