@@ -532,7 +532,8 @@ class FittedSteps(NamedTuple):
 @lru_cache(maxsize=32)  # segments, folds and repeated fits are of few sizes
 def cut_ranks(n: int, n_bins: int, *, fine: bool = False) -> Int64s:
     """The ranks that `fit_steps` asks for: those of all cuts, and 1, where the least score is. Not to be written to."""
-    ranks = np.unique(np.append(1, (fine_ranks if fine else step_ranks)(n, n_bins)))
+    ascending = np.append(1, (fine_ranks if fine else step_ranks)(n, n_bins))
+    ranks = ascending[run_starts(ascending)]
     ranks.flags.writeable = False
     return ranks
 
