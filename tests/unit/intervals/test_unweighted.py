@@ -18,7 +18,7 @@ from wordings import refused
 import fastbin as fb
 from fastbin import InputError, InputTypeError, guarantees, intervals, theory
 from fastbin.guarantees.certificate import sureness
-from fastbin.intervals.binomial import beta_quantile
+from fastbin.intervals.binomial import beta_quantile, distinct
 from fresh_python import run_python
 from oracle import Case, cases, close
 from reference import bounds as reference
@@ -580,3 +580,18 @@ def test_the_command_line_says_the_same(tmp_path: Any) -> None:
 def test_a_half_is_the_largest() -> None:
     assert MODEL.interval(0.5).shape == (6, 2)
     assert theory.conformal_rank(9, 0.7) == 3  # a rank is not yet a promise
+
+
+@pytest.mark.parametrize("kind", ["counts", "one tail", "halves", "one column", "all alike"])
+def test_equal_quantiles_are_asked_for_once(kind: str) -> None:
+    rng = np.random.default_rng(8)
+    for n in (1, 2, 60, 300):
+        columns = [rng.integers(0, 4, n).astype(float) for _ in range(3)]
+        columns[2][:] = 0.1 if kind != "counts" else columns[2]
+        if kind == "halves":
+            columns[0] += 0.5
+        for constant in columns[: {"one column": 1, "all alike": 2}.get(kind, 0)]:
+            constant[:] = 7.0
+        firsts, places = distinct(*columns)
+        assert all((column[firsts][places] == column).all() for column in columns)
+        assert len({*zip(*columns, strict=True)}) == len(firsts)
