@@ -14,7 +14,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int32s, Int64s
 from fastbin._base.checks import check_choice, is_missing, refuse_first
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name
-from fastbin._base.frames import columns_of, read_column, refuse_lazy
+from fastbin._base.frames import columns_of, masked_entries, read_column, refuse_lazy
 
 MOST_BYTES = 1024
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -49,8 +49,9 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
         if isinstance(cells, (str, bytes, Set, Mapping, Iterator)) or not isinstance(cells, Iterable):
             remedy = "pass one key for each row, as a list or an array"
             raise InputTypeError(None, remedy, argument=name, value=cells)
-        if np.ma.isMaskedArray(cells) and np.ma.getmaskarray(cells).any():
-            at = int(np.argmax(np.ma.getmaskarray(cells)))
+        masked = masked_entries(cells)
+        if masked is not None and masked.any():
+            at = int(np.argmax(masked))
             raise InputError("is masked", "remove or fill masked rows first", argument=name, at=at)
         array = np.asarray(cells) if hasattr(cells, "__array__") else _from_sequence(cells)
     if array.ndim != 1:
@@ -228,8 +229,9 @@ def check_matrix(
 
 def _as_matrix(P: Any, name: str) -> Array:
     refuse_lazy(P, name)
-    if np.ma.isMaskedArray(P) and np.ma.getmaskarray(P).any():
-        i, j = np.argwhere(np.ma.getmaskarray(P))[0].tolist()
+    masked = masked_entries(P)
+    if masked is not None and masked.any():
+        i, j = np.argwhere(masked)[0].tolist()
         raise InputError("is masked", "remove or fill masked rows first", argument=name, at=(i, j))
     try:
         array = np.asarray(P)

@@ -21,7 +21,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name, joined
-from fastbin._base.frames import column_of, read_column
+from fastbin._base.frames import column_of, masked_entries, read_column
 from fastbin._base.tie_keys import GREATEST_KEY
 
 ScoreRange = tuple[float, float] | None
@@ -65,8 +65,9 @@ def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     if array.ndim != 1:
         remedy = "for class probabilities pass the column of class 1" if array.ndim else "a single score goes to predict_one"
         raise InputTypeError(f"must be one-dimensional (or n by 1), got shape {array.shape}", remedy, argument=name)
-    if np.ma.isMaskedArray(values):
-        refuse_first(np.ma.getmaskarray(values), name, array, "remove or fill masked rows first", lambda i: "is masked")
+    masked = masked_entries(values)
+    if masked is not None:
+        refuse_first(masked, name, array, "remove or fill masked rows first", lambda i: "is masked")
     return array
 
 

@@ -100,6 +100,15 @@ def column_of(values: Any, name: str) -> Column | None:
     return None
 
 
+def masked_entries(values: Any) -> Bools | None:
+    """Which entries of an array of `numpy.ma` are masked; ``None`` for anything else.
+
+    NumPy imports that module at its first use. Whoever has such an array has imported all of it.
+    """
+    ma = sys.modules.get("numpy.ma")
+    return ma.getmaskarray(values) if ma is not None and isinstance(values, getattr(ma, "MaskedArray", ())) else None
+
+
 def read_column(values: Any, name: str, first_row: int = 0, *, said_of_null: tuple[str, str] = ABOUT_NULLS) -> Array | None:
     """The column of a frame as one array, in which nothing is null; ``None`` for anything else."""
     column = column_of(values, name)

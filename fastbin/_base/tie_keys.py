@@ -9,6 +9,7 @@ import numpy as np
 
 from fastbin._base.array_types import UInt64s
 from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.frames import masked_entries
 
 # The number after the greatest key is reserved: it stands for "above every key".
 GREATEST_KEY = 2**64 - 2
@@ -89,8 +90,9 @@ def _values(ids: Any) -> list[Any]:
         return list(ids.to_pylist())
     if isinstance(ids, (list, tuple)):
         return list(ids)  # NumPy would make text of all if some are
-    if np.ma.isMaskedArray(ids) and np.ma.getmaskarray(ids).any():
-        _refuse_missing(int(np.argmax(np.ma.getmaskarray(ids))), "masked")
+    masked = masked_entries(ids)
+    if masked is not None and masked.any():
+        _refuse_missing(int(np.argmax(masked)), "masked")
     is_frame = hasattr(ids, "to_numpy") and not isinstance(ids, np.ndarray)
     array = np.asarray(ids.to_numpy() if is_frame else ids)
     if array.ndim != 1:

@@ -13,6 +13,7 @@ import numpy as np
 from fastbin._base.array_types import Array
 from fastbin._base.checks import check_event, check_integer, check_number
 from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.frames import masked_entries
 from fastbin._core.schemes import ClassRate, ClassRates, code_of
 
 Limit = float | str | None
@@ -194,7 +195,8 @@ def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
 
 def _column(given: Any, name: str) -> Array:
     """One array in the type that C takes, where that loses nothing."""
-    if np.ma.isMaskedArray(given) and np.ma.getmaskarray(given).any():
+    masked = masked_entries(given)
+    if masked is not None and masked.any():
         raise InputError("has masked entries", "a model needs all of them", argument=name)
     dtype = COLUMNS[name].dtype
     # Lists entry by entry: NumPy makes doubles of small and large integers, and numbers of bool among numbers.
