@@ -46,6 +46,8 @@ static const double MIXTURE_WEIGHTS_OF_FEW[3] = {0.2, 0.4, 0.4};
 #define IDENTITY_ROWS 480.0
 #define IDENTITY_FREE 2.0
 #define NEARER 100.0
+/* The share at which its logit goes on beyond: too little to move a probability, enough that scores keep their order. */
+#define FAINT 0x1p-20
 
 /* Shares of the loss: what a step may gain where it is the last one: it leaves about the square of that. And what is let pass
    where rounding ends the descent before. */
@@ -572,7 +574,7 @@ static double loss_of(workplace *at, const double *logits) {
  * The mean of beta, isotonic (temperature for few rows) and spline in the logit; and where scores are probabilities, mixed with the
  * identity as far as the rows do not contradict it: its weight is n0 / (n0 + n) min(1, c / D), with D twice the log-likelihood that
  * the map gains on it. The map is moved inside [h, 1 - h], h half a row of all, beyond which rows tell no rates apart; the identity
- * inside [h / 100, 1 - h / 100].
+ * inside [h / 100, 1 - h / 100], but for what keeps the order of scores.
  */
 static uint32_t fit_mixture(workplace *at, double *logits) {
   map_parameters unused;
@@ -596,6 +598,8 @@ static uint32_t fit_mixture(workplace *at, double *logits) {
   FOR_SPANS(&at->signals, at->n) {
     for (size_t j = first; j < end; j++) logits[j] = within(logits[j], -bound, bound);
     at->kernels->logits(at->cells->scores + first, half_step(at->cells) / NEARER, end - first, identity + first);
+    at->kernels->logits(at->cells->scores + first, DBL_MIN, end - first, at->member + first);
+    for (size_t j = first; j < end; j++) identity[j] += FAINT * (at->member[j] - identity[j]);
   }
   double gained = 2.0 * (loss_of(at, identity) - loss_of(at, logits));
   double weight = IDENTITY_ROWS / (IDENTITY_ROWS + rows) * (IDENTITY_FREE / larger(gained, IDENTITY_FREE));

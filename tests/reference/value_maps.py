@@ -223,13 +223,17 @@ def mixture(scores: Row, z: Row, zeros: Row, ones: Row, probabilities: bool) -> 
 def towards_identity(mixed: Row, scores: Row, zeros: Row, ones: Row) -> list[float]:
     """(1 - w) map + w identity, w = 480 / (480 + n) min(1, 2 / D), D twice what the map gains.
 
-    The map is inside [h, 1 - h], the identity inside [h / 100, 1 - h / 100].
+    The map is inside [h, 1 - h], the identity inside [h / 100, 1 - h / 100]; beyond, its logit goes on at a share of 2**-20.
     """
     n = math.fsum(zeros) + math.fsum(ones)
     half = 0.5 / (n + 1.0)
     bound, least = logit(1.0 - half), half / 100.0
     moved = [min(max(m, -bound), bound) for m in mixed]
-    identity = [logit(max(s, least)) if s <= 0.5 else -logit(max(1.0 - s, least)) for s in scores]
+
+    def inside(least: float) -> list[float]:
+        return [logit(max(s, least)) if s <= 0.5 else -logit(max(1.0 - s, least)) for s in scores]
+
+    identity = [near + 2.0**-20 * (far - near) for near, far in zip(inside(least), inside(2.0**-1022), strict=True)]
 
     def loss(exponents: Row) -> float:
         return math.fsum(a * softplus(e) + b * softplus(-e) for e, a, b in zip(exponents, zeros, ones, strict=True))
