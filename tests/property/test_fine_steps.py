@@ -213,6 +213,19 @@ def test_steps_hold_one_score_each(scores: list[float], pick: int, score_range: 
         assert ((edges > low) & (edges <= high)).any()
 
 
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(exponents=st.lists(st.integers(-1000, -30), min_size=2, max_size=20, unique=True), seed=st.integers(0, 2**32 - 1))
+def test_scores_next_to_0_and_1_keep_their_order(exponents: list[int], seed: int) -> None:
+    """However little the rows tell of probabilities there, AUC loses nothing: as of naive Bayes, whose scores all lie there."""
+    low = 2.0 ** np.sort(np.array(exponents, np.float64))
+    high = np.sort(1.0 - 2.0 ** np.array([max(exponent, -53) for exponent in exponents], np.float64))
+    rng = np.random.default_rng(seed)
+    scores = np.concatenate([low, rng.random(30), high])
+    model = fb.CertifiedCalibration(seed=0).fit(scores, rng.random(len(scores)) < 0.2 + 0.6 * scores).model_
+    for ascending in (low, np.unique(high)):
+        assert (np.diff(model.predict(ascending)) > 0.0).all()
+
+
 @pytest.mark.parametrize("n_bins", [1, 2, 5, 10, 100, 340])
 def test_sizes_alone_decide(n_bins: int) -> None:
     least = 2 * n_bins - 1

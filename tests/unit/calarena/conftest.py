@@ -24,6 +24,7 @@ MODULES = (
     "methods",
     "peers",
     "picture",
+    "ranks",
     "score_sets",
     "summary",
 )

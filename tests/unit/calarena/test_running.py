@@ -229,3 +229,12 @@ def test_promises_hold_in_simulations(arena: SimpleNamespace, calibrated: Draw) 
     assert [one.method for one in found] == [method.name for method in chosen]
     for one in found:
         assert one.share >= 0.9 - 3 * math.sqrt(0.09 / 60), one
+
+
+def test_what_the_order_of_scores_loses(arena: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
+    labels, scores = np.array([0, 1, 0, 1], np.uint8), np.array([0.1, 0.2, 0.2, 0.9])
+    assert arena.ranks.roc_auc(labels, scores) == 3.5 / 4.0
+    assert math.isnan(arena.ranks.roc_auc(labels[:1], scores[:1]))
+    arena.ranks.main(["--sets", "wine 1 logistic"])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(("n = 60: 1 sets lose ", "n = 100: 1 sets lose "))
