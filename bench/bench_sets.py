@@ -55,6 +55,7 @@ def bench_sets(case: SetCase, is_long: bool, benchmark, report) -> None:
     report(case.name, cases.READ_NS_A_BYTE, 1e9 * seconds / len(data))
     report(case.name, cases.SORTED_TO_ONE, timed.ratio("sorted", to="one model"))
     report(case.name, cases.RANDOM_TO_ONE, timed.ratio("random", to="one model"))
+    report(case.name, cases.RANDOM_NS, 1e9 * timed.seconds("random") / N_ROWS)
     report(case.name, cases.FIND_SORTED_NS, 1e9 * timed.seconds("find sorted") / N_ROWS)
     report(case.name, cases.FIND_RANDOM_NS, 1e9 * timed.seconds("find random") / N_ROWS)
     benchmark.pedantic(contestants["sorted"], rounds=5)

@@ -332,6 +332,7 @@ def one_score_in_c(shape: str, n_bins: int) -> str:
 READ_MS, READ_NS_A_BYTE = Quantity("CPU, reading the set", "ms"), Quantity("CPU, reading a byte", "ns")
 SORTED_TO_ONE = Quantity("rows sorted by cell / rows of one model")
 RANDOM_TO_ONE = Quantity("rows in random order of cells / rows of one model")
+RANDOM_NS = Quantity("rows in random order of cells", "ns")
 FIND_SORTED_NS, FIND_RANDOM_NS = Quantity("find, sorted", "ns"), Quantity("find, in random order", "ns")
 FIND_TEXT_NS = {name: Quantity(f"find, {name}", "ns") for name in ("array", "sorted array", "objects")}
 FIND_TEXTS = "10,000 texts, m = 1e6"

@@ -78,6 +78,23 @@ def _fit(task: str, shape: str, n: int, beside: dict[Quantity, Phrase], n_bins: 
     return Row(f"fit {task}, {n_bins} bins", cases.FitCase(shape, n, n_bins).name, cases.FIT_NS, "ns a row", beside)
 
 
+def _default(task: str, name: str) -> Row:
+    beside = {
+        cases.CERTIFIED_TO_SORT: times("`np.sort` of the scores"),
+        cases.CERTIFIED_TO_ISOTONIC: lambda ratio: rival("scikit-learn's isotonic regression")(1.0 / ratio),
+    }
+    return Row(f"fit {task} by `CertifiedCalibration`", name, cases.CERTIFIED_US, "µs", beside)
+
+
+def _set(case: cases.SetCase) -> Row:
+    what = f"score 10⁶ rows of {case.n_models:,} models{' of steps' * case.has_steps}, in random order"
+    beside = {
+        cases.RANDOM_TO_ONE: times("rows of one model"),
+        cases.SORTED_TO_ONE: said("{} times where rows are sorted by cell"),
+    }
+    return Row(what, case.name, cases.RANDOM_NS, "ns a row", beside)
+
+
 def _score(task: str, shape: str, n_bins: int = 100, **kind: str | bool) -> Row:
     case = cases.ScoreCase(shape, 10**6, n_bins, **kind).name
     return Row(f"score 10⁶ {task}, {n_bins} bins", case, cases.SCORE_NS, "ns a score", COPIES)
@@ -93,6 +110,10 @@ ROWS = [
     _fit("10⁴ uniform scores", "uniform", 10**4, PASSES),
     _fit(
         "10⁶ uniform scores", "uniform", 10**6, {**PASSES, cases.ISOTONIC_TO_FIT: rival("scikit-learn's isotonic regression")}
+    ),
+    *(
+        _default(f"{task} uniform scores", next(name for name, (*case, _) in cases.FINE_FITS.items() if case == ["uniform", n]))
+        for task, n in (("100", 100), ("10³", 1000), ("10⁴", 10**4), ("10⁵", 10**5), ("10⁶", 10**6))
     ),
     Row(
         "first fit of a process, imports included",
@@ -114,6 +135,7 @@ ROWS = [
     _score("uniform", "uniform", n_bins=1000),
     _score("float32", "uniform", scores="float32"),
     _score("tied scores, by keys", "100 values", has_keys=True),
+    *map(_set, cases.SETS),
     Row(
         "score 16",
         cases.SMALL_BATCHES[16],

@@ -102,8 +102,8 @@ class CertifiedCalibration(CountedBinning):
     fine as these (Gupta, Podkopaev & Ramdas 2020, Theorem 3).
 
     Edges and steps begin at whole groups of equal scores: a score has one probability, always, and no key is ever needed. A
-    model is a function of the multiset of rows and the seed: order, batches and threads do not matter. Time O(n), and half
-    a millisecond for the map, which sees counts of at most 1,000 steps and not the rows.
+    model is a function of the multiset of rows and the seed: order, batches and threads do not matter. Time O(n), and a
+    fifth of a millisecond for the map, which sees counts of at most 1,000 steps and not the rows.
 
     Examples
     --------

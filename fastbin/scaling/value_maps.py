@@ -75,6 +75,7 @@ def value_steps(
     """float64 (J,): the value of each step, in [h, 1 - h], h = .5 / (n + 1); "mean" in [0, 1], and .5 without evidence.
 
     "mixture" goes beyond h where scores are probabilities that do, down to h / 100: rows do not tell a rate from one below h.
+    It goes a trace beyond that, too, so that scores next to 0 and 1 keep their order.
     The certificate of a two-resolution model holds for every value, so nothing here has to be proved. The J fine cells
     become the steps: `scores` ascend strictly (the lower edges, and the smallest score seen); `counts` and `ones` are
     int64, or float64 sums of weights. The evidence of the B bins (`bin_counts`, `bin_label_sums`, int64 or float64) is what the
