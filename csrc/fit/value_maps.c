@@ -46,7 +46,8 @@ static const double MIXTURE_WEIGHTS_OF_FEW[3] = {0.2, 0.4, 0.4};
 #define IDENTITY_ROWS 480.0
 #define IDENTITY_FREE 2.0
 #define NEARER 100.0
-/* The share at which its logit goes on beyond: too little to move a probability, enough that scores keep their order. */
+/* The share at which its logit goes on beyond: too little to move a probability, enough that scores keep their order
+   where they are normal doubles and have steps of their own. */
 #define FAINT 0x1p-20
 
 /* Shares of the loss: what a step may gain where it is the last one: it leaves about the square of that. And what is let pass

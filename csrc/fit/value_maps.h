@@ -76,7 +76,7 @@ typedef struct step_bins {
 } step_bins;
 
 /* The value of each step: a map, re-centred in its bins, inside [h, 1 - h], h = .5 / (rows + 1), and pooled where it falls, if asked
-   for. A mixture with the identity goes beyond h where scores do, down to h / 100. */
+   for. A mixture with the identity goes beyond h where scores do, down to h / 100 and a trace. */
 uint32_t fastbin_fit_steps(value_map map, recentring recentre, int monotone, const map_cells *cells, const step_bins *bins,
                            double *steps, double *scratch);
 

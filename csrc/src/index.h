@@ -184,7 +184,7 @@ static inline int at_threshold(const score_index *ix, uint64_t height, uint32_t 
 }
 
 /* The bin of a score of this rank that equals no threshold, or whose key is above all. */
-static inline uint32_t bin_of_rank(const score_index *ix, uint32_t rank) { return ix->bins ? ix->bins[rank] : rank; }
+static inline uint32_t bin_of_rank(const score_index *ix, uint32_t rank) { return ix->run_window > 1 ? ix->bins[rank] : rank; }
 
 /*
  * The bin of a score that equals the threshold below its rank: one less for each edge there whose key is above the sample's.

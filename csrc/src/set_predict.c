@@ -219,7 +219,7 @@ static fastbin_status score_block(const batch *b, size_t first, size_t end, size
       models[i] = NULL;
       continue;
     }
-    if (ix->run_window > 1) ranks[i] = bin_of_rank(ix, ranks[i]);
+    ranks[i] = bin_of_rank(ix, ranks[i]);
     if (b->values) PREFETCH(ix->bin_values + ranks[i]);
   }
   for (size_t i = 0; i < n; i++) {

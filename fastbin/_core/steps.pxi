@@ -18,10 +18,14 @@ def merge_edges(scores, places, bin_edges, double low, double high):
     cdef const double *score = doubles(scores)
     cdef const double *place = doubles(places)
     cdef const double *bin_edge = doubles(bin_edges)
-    cdef cnp.ndarray found = new_array(cnp.NPY_FLOAT64, n - 1 + n_places + n_bin_edges), standing
-    cdef double *edge = <double *>cnp.PyArray_DATA(found)
+    cdef cnp.ndarray found, standing
+    cdef double *edge
     cdef double *stands
     cdef double least
+    if n == 0:
+        raise InputError("fine steps need a score")
+    found = new_array(cnp.NPY_FLOAT64, n - 1 + n_places + n_bin_edges)
+    edge = <double *>cnp.PyArray_DATA(found)
     with nogil:
         while True:
             while i < n and score[i] == score[i - 1]:

@@ -533,9 +533,8 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None) -> flo
 
 
 def _bisected(holds: Callable[[float], bool], low: float, high: float, precision: float) -> tuple[float, float]:
-    """The ends of the interval where `holds`, true at `high`, begins to be true; at most as wide as the precision."""
-    while high - low > precision:
-        middle = low + (high - low) / 2.0
+    """The ends of the interval where `holds`, true at `high`, begins to be true, as narrow as the precision or doubles."""
+    while high - low > precision and low < (middle := low + (high - low) / 2.0) < high:
         low, high = (low, middle) if holds(middle) else (middle, high)
     return low, high
 

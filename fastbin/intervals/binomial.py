@@ -281,7 +281,7 @@ def distinct(*columns: Array) -> tuple[Int64s, Int64s]:
 
 def _as_integers(columns: Sequence[Array]) -> Int64s | None:
     """One integer for each row, the same for equal rows alone, if at most two columns vary, and hold counts: sorted sooner."""
-    varying = [column for column in columns if (column != column[0]).any()]
+    varying = [column for column in columns if (column != column[:1]).any()]
     counts = [column.astype(np.int64) for column in varying if column.min() >= 0.0 and column.max() < 2.0**31]
     if not 1 <= len(varying) <= 2 or len(counts) < len(varying):
         return None

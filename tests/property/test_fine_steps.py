@@ -226,6 +226,11 @@ def test_scores_next_to_0_and_1_keep_their_order(exponents: list[int], seed: int
         assert (np.diff(model.predict(ascending)) > 0.0).all()
 
 
+def test_steps_need_a_score() -> None:
+    with pytest.raises(fb.InputError):
+        fine_edges(np.empty(0), np.empty(0), (0.0, 1.0))
+
+
 @pytest.mark.parametrize("n_bins", [1, 2, 5, 10, 100, 340])
 def test_sizes_alone_decide(n_bins: int) -> None:
     least = 2 * n_bins - 1

@@ -454,6 +454,11 @@ def test_the_worst_failure_is_that_of_all_frequencies(size: int, epsilon: float)
     assert near <= found * (1.0 + 1e-12)
 
 
+def test_shifts_beyond_the_precision_end_the_search() -> None:
+    """Where neighbouring doubles are farther apart than the radius is to be found."""
+    assert guarantees.common_radius([100], 0.1, shifts=[9000.0]) == pytest.approx(9000.0 + guarantees.common_radius([100], 0.1))
+
+
 @pytest.mark.parametrize("factor", [0.0, 0.5, 0.999])
 def test_a_search_that_was_misled_is_corrected(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
     """The failures near the worst frequencies only lead to the radius; it is confirmed by the whole ones."""

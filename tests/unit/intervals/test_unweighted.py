@@ -585,6 +585,7 @@ def test_a_half_is_the_largest() -> None:
 @pytest.mark.parametrize("kind", ["counts", "one tail", "halves", "one column", "all alike"])
 def test_equal_quantiles_are_asked_for_once(kind: str) -> None:
     rng = np.random.default_rng(8)
+    assert [len(found) for found in distinct(np.empty(0), np.empty(0), np.empty(0))] == [0, 0]
     for n in (1, 2, 60, 300):
         columns = [rng.integers(0, 4, n).astype(float) for _ in range(3)]
         columns[2][:] = 0.1 if kind != "counts" else columns[2]

@@ -170,11 +170,11 @@ def test_a_range_within_the_unit_interval_is_of_probabilities() -> None:
 
 
 def test_nearly_calibrated_scores_are_followed_beyond_what_the_rows_can_tell() -> None:
-    """No row contradicts scores next to 0 and 1: the values go beyond half a step, and at most to a hundredth of it."""
+    """No row contradicts scores next to 0 and 1: values go beyond half a step, at most to a hundredth of it and a trace."""
     scores, counts, ones = [1e-12, 1e-5, 0.4, 0.6, 1.0 - 1e-5, 1.0], [20, 10, 5, 5, 10, 10], [0, 0, 2, 3, 10, 10]
     half = 0.5 / 61.0
     steps = steps_of(scores, counts, ones, (0, 3), recentre="none")
-    assert half / 100.0 <= steps[0] == steps[1] < half / 10.0
+    assert half / 100.0 * 0.999 <= steps[0] < steps[1] < half / 10.0
     assert half / 100.0 * 0.999 <= 1.0 - steps[-1] < half / 10.0
     assert steps_of(scores, counts, ones, (0, 3), recentre="none", values="spline")[0] >= half
     contradicted = steps_of(scores, counts, [3, 2, 2, 3, 8, 8], (0, 3), recentre="none")
