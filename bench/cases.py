@@ -150,8 +150,13 @@ CERTIFIED_US = Quantity("CertifiedCalibration.fit", "us")
 CERTIFIED_TO_SORT = Quantity("CertifiedCalibration.fit / np.sort")
 CERTIFIED_TO_ISOTONIC = Quantity("CertifiedCalibration.fit / IsotonicRegression.fit")
 
+
+def fine_fit(shape: str, n: int) -> str:
+    return f"fit {shape}, n = {size(n)}, B = 10, whole"
+
+
 FINE_FITS = {
-    f"fit {shape}, n = {size(n)}, B = 10, whole": (shape, n, asked)
+    fine_fit(shape, n): (shape, n, asked)
     for shape, n, asked in (
         ("uniform", 100, {CERTIFIED_US: Asked(at_most=200), CERTIFIED_TO_ISOTONIC: Asked(at_most=0.25)}),
         ("uniform", 1000, {CERTIFIED_US: Asked(at_most=350), CERTIFIED_TO_ISOTONIC: Asked(at_most=0.25)}),

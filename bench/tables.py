@@ -112,7 +112,7 @@ ROWS = [
         "10⁶ uniform scores", "uniform", 10**6, {**PASSES, cases.ISOTONIC_TO_FIT: rival("scikit-learn's isotonic regression")}
     ),
     *(
-        _default(f"{task} uniform scores", next(name for name, (*case, _) in cases.FINE_FITS.items() if case == ["uniform", n]))
+        _default(f"{task} uniform scores", cases.fine_fit("uniform", n))
         for task, n in (("100", 100), ("10³", 1000), ("10⁴", 10**4), ("10⁵", 10**5), ("10⁶", 10**6))
     ),
     Row(

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
 
 import fastbin as fb
 from bench.calarena.cells import quiet
@@ -22,27 +21,25 @@ SIZES = (60, 100, 200, 500, 1000)
 REPEATS = 5
 
 
-def roc_auc(labels: npt.NDArray[np.uint8], scores: npt.NDArray[np.float64]) -> float:
-    """The chance that a row with label 1 has the higher score, ties counting half; NaN where all labels are one."""
-    n_ones, n_zeros = int(labels.sum()), len(labels) - int(labels.sum())
-    if n_ones == 0 or n_zeros == 0:
-        return float("nan")
-    return float((rankdata(scores)[labels == 1].sum() - n_ones * (n_ones + 1) / 2) / (n_ones * n_zeros))
-
-
 def _losses(score_set: ScoreSet, n: int) -> Iterator[float]:
     for repeat in range(REPEATS):
         own, test = draws(len(score_set.labels), n, repeat)
         scores, labels = score_set.scores[test], score_set.labels[test]
+        if labels.min() == labels.max():
+            continue
         with quiet():
             model = fb.CertifiedCalibration(seed=repeat).fit(score_set.scores[own], score_set.labels[own]).model_
-        yield roc_auc(labels, scores) - roc_auc(labels, model.predict(scores))
+        yield roc_auc_score(labels, scores) - roc_auc_score(labels, model.predict(scores))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.calarena.ranks", description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--data", type=Path, metavar="FOLDER", default=default_folder(), help=f"as above (default: {DATA_VARIABLE})"
+        "--data",
+        type=Path,
+        metavar="FOLDER",
+        default=default_folder(),
+        help=f"as of bench.calarena (default: {DATA_VARIABLE})",
     )
     parser.add_argument("--sets", nargs="+", metavar="PART", help="score sets with one of these in their names (default: all)")
     given = parser.parse_args(argv)
@@ -51,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         score_set = load()
         for n in SIZES:
             if n < n_calibration(len(score_set.labels)):
-                lost[n][name] = float(np.nanmean([*_losses(score_set, n)]))
+                lost[n][name] = float(np.mean([*_losses(score_set, n)]))
     for n, of_sets in lost.items():
         if of_sets:
             worst = max(of_sets, key=lambda name: of_sets[name])

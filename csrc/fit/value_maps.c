@@ -595,12 +595,14 @@ static uint32_t fit_mixture(workplace *at, double *logits) {
   }
   if (!at->cells->are_probabilities) return wrong;
   bound = bound_of(at, half_step(at->cells));
-  double *identity = at->columns[1];
+  double *identity = at->columns[1], nearer = bound_of(at, half_step(at->cells) / NEARER);
   FOR_SPANS(&at->signals, at->n) {
     for (size_t j = first; j < end; j++) logits[j] = within(logits[j], -bound, bound);
-    at->kernels->logits(at->cells->scores + first, half_step(at->cells) / NEARER, end - first, identity + first);
-    at->kernels->logits(at->cells->scores + first, DBL_MIN, end - first, at->member + first);
-    for (size_t j = first; j < end; j++) identity[j] += FAINT * (at->member[j] - identity[j]);
+    at->kernels->logits(at->cells->scores + first, DBL_MIN, end - first, identity + first);
+    for (size_t j = first; j < end; j++) {
+      double inside = within(identity[j], -nearer, nearer);
+      identity[j] = inside + FAINT * (identity[j] - inside);
+    }
   }
   double gained = 2.0 * (loss_of(at, identity) - loss_of(at, logits));
   double weight = IDENTITY_ROWS / (IDENTITY_ROWS + rows) * (IDENTITY_FREE / larger(gained, IDENTITY_FREE));

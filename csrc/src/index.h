@@ -80,7 +80,7 @@ struct score_index {
   index_map map;
   uint32_t n_cells;          /* 1 ... MAX_CELLS */
   uint32_t n_thresholds;
-  uint32_t window;           /* a power of two; 0 when there are no thresholds */
+  uint32_t window;           /* a power of two; 0 without thresholds */
   uint32_t run_window;       /* the same for the search among the edges of one threshold; 1 when each has a single one */
   uint32_t run_width;        /* 1, 2 or 4: no threshold has more edges than this; 0: one does */
   int shift;                 /* LOW, BOTH */

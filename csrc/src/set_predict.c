@@ -3,9 +3,7 @@
  *
  * Where the models of rows change often, blocks of rows are scored in stages, so that the memory serves all rows of a block
  * together: five to ten times as fast as one row after the other, where the models do not fit into the caches. Else, rows that
- * follow each other and have one model are a run, and are scored by one call for this model, or one by one if they are few. The
- * models of the next runs are fetched while a run is scored, first the struct, then, where that has arrived, the tables to which
- * it points.
+ * follow each other and have one model are a run, and are scored by one call for this model, or one by one if they are few.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -17,9 +15,6 @@
 
 /* So many rows of models in any order are scored together. */
 #define BLOCK 64
-
-/* How many runs ahead the tables of a model are fetched; its struct, twice as many. A power of two. */
-#define AHEAD 8
 
 #if defined(__GNUC__) || defined(__clang__)
 #define PREFETCH(place) __builtin_prefetch(place)
@@ -55,7 +50,7 @@ static fastbin_status check_batch(const fastbin_set *set, const int32_t *numbers
 /* Runs                                                                                                          */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* One call: its rows, where its results go, and the runs that begin next. */
+/* One call: its rows, and where its results go. */
 typedef struct batch {
   const fastbin_set *set;
   const int32_t *numbers;
@@ -63,15 +58,12 @@ typedef struct batch {
   double *values; /* or NULL for bins */
   int32_t *bins;
   uint64_t key_base;
-  size_t end;               /* of the rows that are scored by runs now */
-  size_t starts[2 * AHEAD]; /* of the run k at k % (2 * AHEAD), for those that come next; none begin at the number of rows */
 } batch;
 
 /* Sixteen rows at a time, as long as they are alike. */
 static size_t end_of_run(const batch *b, size_t first) {
   const int32_t *numbers = b->numbers;
-  size_t n_rows = b->end, end = first;
-  if (first == n_rows) return n_rows;
+  size_t n_rows = b->rows->n_rows, end = first;
   while (n_rows - end >= 16) {
     int32_t unlike = 0;
     for (size_t k = 0; k < 16; k++) unlike |= numbers[end + k] ^ numbers[first];
@@ -80,40 +72,6 @@ static size_t end_of_run(const batch *b, size_t first) {
   }
   while (end < n_rows && numbers[end] == numbers[first]) end++;
   return end;
-}
-
-/* The model of the run that begins here, if there is one. */
-static const fastbin_model *model_at(const batch *b, size_t start) {
-  fastbin_status status;
-  return start < b->end ? model_of(b->set, b->numbers[start], &status) : NULL;
-}
-
-/* What scoring reads of it: two cache lines for one row (index.h), which may lie across three; one more for many. */
-static void fetch_struct(const fastbin_model *model, int is_few) {
-  const char *start = (const char *)model;
-  if (!model) return;
-  PREFETCH(start);
-  PREFETCH(start + 64);
-  PREFETCH(start + (is_few ? 127 : 128));
-}
-
-/* The beginning of long tables: where the rows will look, nobody knows. */
-static void fetch_tables(const fastbin_model *model, int is_few) {
-  if (!model) return;
-  for (int at = 0; at < 16; at += 8) {
-    /* Null for a smooth map. */
-    if (model->index.bin_values) PREFETCH(model->index.bin_values + at);
-    if (is_few || !model->index.search_wide) PREFETCH(model->index.first + 4 * at);
-    PREFETCH(model->index.heights + at);
-  }
-}
-
-/* Finds where the run begins that is 2 * AHEAD after run k, whose start is forgotten, and fetches for runs on the way to it. */
-static void look_ahead(batch *b, size_t k) {
-  size_t last = b->starts[(k + 2 * AHEAD - 1) % (2 * AHEAD)];
-  size_t halfway = b->starts[(k + AHEAD) % (2 * AHEAD)], after = b->starts[(k + AHEAD + 1) % (2 * AHEAD)];
-  fetch_struct(model_at(b, b->starts[k % (2 * AHEAD)] = end_of_run(b, last)), 0);
-  fetch_tables(model_at(b, halfway), after - halfway <= FEW_ROWS);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -159,26 +117,39 @@ static fastbin_rows part_of(const fastbin_rows *rows, size_t first, size_t end) 
   return part;
 }
 
-/* Scores the rows from `first` to `end`; *bad_row is counted from the first row of all. */
-static fastbin_status score_run(const batch *b, const fastbin_model *model, size_t first, size_t end, size_t *bad_row) {
-  fastbin_status status = FASTBIN_OK;
+/* Scores the rows from `first` to `end`, which have one model; *bad_row is counted from the first row of all. */
+static fastbin_status score_run(const batch *b, size_t first, size_t end, size_t *bad_row) {
+  fastbin_status status;
+  const fastbin_model *model = model_of(b->set, b->numbers[first], &status);
+  *bad_row = first;
+  if (!model) return status;
   if (end - first > FEW_ROWS) {
     fastbin_rows run = part_of(b->rows, first, end);
     size_t bad = 0;
     status = b->values ? fastbin_predict(model, &run, b->values + first, &bad) : fastbin_assign(model, &run, b->bins + first, &bad);
     *bad_row = first + bad;
-    return status;
+  } else {
+    for (size_t row = first; row < end && status == FASTBIN_OK; row++) {
+      *bad_row = row;
+      status = score_row(b, model, row);
+    }
   }
-  for (*bad_row = first; *bad_row < end; (*bad_row)++) {
-    status = score_row(b, model, *bad_row);
-    if (status != FASTBIN_OK) break;
-  }
+  for (size_t i = first; status == FASTBIN_OK && b->bins && b->numbers[first] == -1 && i < end; i++) b->bins[i] = -1;
   return status;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Rows of models in any order                                                                                   */
 /* ------------------------------------------------------------------------------------------------------------- */
+
+/* What scoring one row reads of a model: two cache lines (index.h), which may lie across three. */
+static void fetch_struct(const fastbin_model *model) {
+  const char *start = (const char *)model;
+  if (!model) return;
+  PREFETCH(start);
+  PREFETCH(start + 64);
+  PREFETCH(start + 127);
+}
 
 /*
  * At most BLOCK rows whose models change often. Each row reads four places that lie far apart: the struct of its model, a cell, a
@@ -193,7 +164,7 @@ static fastbin_status score_block(const batch *b, size_t first, size_t end, size
   fastbin_status status = FASTBIN_OK;
   for (size_t i = 0; i < n; i++) {
     models[i] = model_of(b->set, b->numbers[first + i], &status);
-    fetch_struct(models[i], 1);
+    fetch_struct(models[i]);
   }
   for (size_t i = 0; i < n; i++) {
     const fastbin_model *model = models[i];
@@ -238,8 +209,6 @@ static fastbin_status score_block(const batch *b, size_t first, size_t end, size
   return FASTBIN_OK;
 }
 
-static size_t end_of_block(size_t first, size_t n_rows) { return n_rows - first < BLOCK ? n_rows : first + BLOCK; }
-
 /* Whether the models of these rows change so often that runs are not worth their while. */
 static int is_mixed(const int32_t *numbers, size_t first, size_t end) {
   size_t changes = 0;
@@ -247,36 +216,17 @@ static int is_mixed(const int32_t *numbers, size_t first, size_t end) {
   return changes > (end - first) / 16;
 }
 
-static fastbin_status score_runs(batch *b, size_t first, size_t last, size_t *bad_row) {
-  b->end = last;
-  for (size_t k = 0; k < 2 * AHEAD; k++) b->starts[k] = first;
-  for (size_t k = 1; k < 2 * AHEAD; k++) look_ahead(b, k);
-  for (size_t k = 0; first < last; k++) {
-    size_t end = b->starts[(k + 1) % (2 * AHEAD)];
-    fastbin_status status;
-    const fastbin_model *model = model_of(b->set, b->numbers[first], &status);
-    look_ahead(b, k);
-    *bad_row = first;
-    if (model) status = score_run(b, model, first, end, bad_row);
-    if (status != FASTBIN_OK) return status;
-    for (size_t i = first; b->bins && b->numbers[first] == -1 && i < end; i++) b->bins[i] = -1;
-    first = end;
-  }
-  return FASTBIN_OK;
-}
-
-static fastbin_status score_batch(batch *b, size_t *bad_row) {
-  size_t n_rows = b->rows->n_rows, first = 0, bad = 0;
+static fastbin_status score_batch(const batch *b, size_t *bad_row) {
+  size_t n_rows = b->rows->n_rows, bad = 0;
   fastbin_status status = FASTBIN_OK;
-  while (first < n_rows && status == FASTBIN_OK) {
-    size_t end = end_of_block(first, n_rows);
+  for (size_t first = 0, end; first < n_rows && status == FASTBIN_OK; first = end) {
+    end = n_rows - first < BLOCK ? n_rows : first + BLOCK;
     if (is_mixed(b->numbers, first, end)) {
       status = score_block(b, first, end, &bad);
     } else {
-      while (end < n_rows && !is_mixed(b->numbers, end, end_of_block(end, n_rows))) end = end_of_block(end, n_rows);
-      status = score_runs(b, first, end, &bad);
+      end = end_of_run(b, first);
+      status = score_run(b, first, end, &bad);
     }
-    first = end;
   }
   if (status != FASTBIN_OK && bad_row) *bad_row = bad;
   return status;
@@ -285,7 +235,7 @@ static fastbin_status score_batch(batch *b, size_t *bad_row) {
 fastbin_status fastbin_set_predict_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows, double *values,
                                          size_t *bad_row) {
   fastbin_status status = check_batch(set, models, rows, values);
-  batch b = {set, models, rows, values, NULL, 0, 0, {0}};
+  batch b = {set, models, rows, values, NULL, 0};
   if (status != FASTBIN_OK) return status;
   b.key_base = stream_base(rows->seed, STREAM_PREDICT);
   return score_batch(&b, bad_row);
@@ -294,7 +244,7 @@ fastbin_status fastbin_set_predict_batch(const fastbin_set *set, const int32_t *
 fastbin_status fastbin_set_assign_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows, int32_t *bins,
                                         size_t *bad_row) {
   fastbin_status status = check_batch(set, models, rows, bins);
-  batch b = {set, models, rows, NULL, bins, 0, 0, {0}};
+  batch b = {set, models, rows, NULL, bins, 0};
   if (status != FASTBIN_OK) return status;
   if (!set->has_bins) return FASTBIN_ERROR_ARGUMENT;
   b.key_base = stream_base(rows->seed, STREAM_PREDICT);

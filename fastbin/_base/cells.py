@@ -50,7 +50,7 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
             remedy = "pass one key for each row, as a list or an array"
             raise InputTypeError(None, remedy, argument=name, value=cells)
         masked = masked_entries(cells)
-        if masked is not None and masked.any():
+        if masked is not None:
             at = int(np.argmax(masked))
             raise InputError("is masked", "remove or fill masked rows first", argument=name, at=at)
         array = np.asarray(cells) if hasattr(cells, "__array__") else _from_sequence(cells)
@@ -230,7 +230,7 @@ def check_matrix(
 def _as_matrix(P: Any, name: str) -> Array:
     refuse_lazy(P, name)
     masked = masked_entries(P)
-    if masked is not None and masked.any():
+    if masked is not None:
         i, j = np.argwhere(masked)[0].tolist()
         raise InputError("is masked", "remove or fill masked rows first", argument=name, at=(i, j))
     try:

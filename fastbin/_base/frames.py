@@ -101,12 +101,15 @@ def column_of(values: Any, name: str) -> Column | None:
 
 
 def masked_entries(values: Any) -> Bools | None:
-    """Which entries of an array of `numpy.ma` are masked; ``None`` for anything else.
+    """Which entries of an array of `numpy.ma` are masked; ``None`` where none is, and for anything else.
 
     NumPy imports that module at its first use. Whoever has such an array has imported all of it.
     """
     ma = sys.modules.get("numpy.ma")
-    return ma.getmaskarray(values) if ma is not None and isinstance(values, getattr(ma, "MaskedArray", ())) else None
+    if ma is None or not isinstance(values, getattr(ma, "MaskedArray", ())):
+        return None
+    masked: Bools = ma.getmaskarray(values)
+    return masked if masked.any() else None
 
 
 def read_column(values: Any, name: str, first_row: int = 0, *, said_of_null: tuple[str, str] = ABOUT_NULLS) -> Array | None:

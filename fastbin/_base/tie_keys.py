@@ -91,7 +91,7 @@ def _values(ids: Any) -> list[Any]:
     if isinstance(ids, (list, tuple)):
         return list(ids)  # NumPy would make text of all if some are
     masked = masked_entries(ids)
-    if masked is not None and masked.any():
+    if masked is not None:
         _refuse_missing(int(np.argmax(masked)), "masked")
     is_frame = hasattr(ids, "to_numpy") and not isinstance(ids, np.ndarray)
     array = np.asarray(ids.to_numpy() if is_frame else ids)

@@ -195,8 +195,7 @@ def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
 
 def _column(given: Any, name: str) -> Array:
     """One array in the type that C takes, where that loses nothing."""
-    masked = masked_entries(given)
-    if masked is not None and masked.any():
+    if masked_entries(given) is not None:
         raise InputError("has masked entries", "a model needs all of them", argument=name)
     dtype = COLUMNS[name].dtype
     # Lists entry by entry: NumPy makes doubles of small and large integers, and numbers of bool among numbers.

@@ -27,9 +27,9 @@ def merge_edges(scores, places, bin_edges, double low, double high):
     found = new_array(cnp.NPY_FLOAT64, n - 1 + n_places + n_bin_edges)
     edge = <double *>cnp.PyArray_DATA(found)
     with nogil:
+        while i < n and score[i] == score[i - 1]:
+            i += 1
         while True:
-            while i < n and score[i] == score[i - 1]:
-                i += 1
             least = INFINITY
             if i < n:
                 least = middle_of(score[i - 1], score[i])

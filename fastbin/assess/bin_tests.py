@@ -114,6 +114,12 @@ def relative_entropy(t: float, mu: float) -> float:
     return max(0.0, first + ((1.0 - t) * math.log((1.0 - t) / (1.0 - mu)) if t < 1.0 else 0.0))
 
 
+def relative_entropies(t: Float64s, mu: Float64s) -> Float64s:
+    """`relative_entropy`, elementwise. Of two numbers it takes three times as long, and a sample size asks for thousands."""
+    rel_entr = special_functions().rel_entr
+    return np.asarray(np.maximum(0.0, rel_entr(t, mu) + rel_entr(1.0 - t, 1.0 - mu)))
+
+
 class BoundedMean(NamedTuple):
     """The claim that the mean of a variable with values in [least, most] lies in [lower, upper]."""
 
@@ -204,7 +210,6 @@ def intervals_of_means(tests: Sequence[BoundedMean], totals: Float64s, counts: I
     """
     if not tests:
         return np.empty((0, 2))
-    rel_entr = special_functions().rel_entr
     limits = np.array([(test.least, test.most) for test in tests])
     least, widths = limits[:, :1], limits[:, 1:] - limits[:, :1]
     size = np.maximum(counts, 1)[:, None]
@@ -212,7 +217,7 @@ def intervals_of_means(tests: Sequence[BoundedMean], totals: Float64s, counts: I
     inner, outer = np.repeat(mean, 2, axis=1), np.broadcast_to([0.0, 1.0], limits.shape)
     for _ in range(HALVINGS):
         middle = (inner + outer) / 2.0
-        is_kept = rel_entr(mean, middle) + rel_entr(1.0 - mean, 1.0 - middle) <= needed
+        is_kept = relative_entropies(mean, middle) <= needed
         inner, outer = np.where(is_kept, middle, inner), np.where(is_kept, outer, middle)
     found = np.clip(least + outer * widths, least, limits[:, 1:])
     return np.where(counts[:, None] > 0, found, limits)

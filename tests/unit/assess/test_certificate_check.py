@@ -24,6 +24,7 @@ from fastbin.assess.bin_tests import (
     chance_at_least,
     chance_at_most,
     intervals_of_means,
+    relative_entropies,
     relative_entropy,
 )
 from fastbin.assess.bin_tests import tests_of_averages as averages_of
@@ -559,6 +560,9 @@ def test_relative_entropy_by_hand() -> None:
     assert relative_entropy(0.0, 0.25) == pytest.approx(-math.log(0.75))
     assert relative_entropy(1.0, 0.25) == pytest.approx(math.log(4.0))
     assert relative_entropy(0.1, 0.0) == relative_entropy(0.9, 1.0) == math.inf
+    pairs = np.array([(0.5, 0.25), (0.3, 0.3), (0.0, 0.25), (1.0, 0.25), (0.1, 0.0), (0.9, 1.0), (0.0, 0.0), (1.0, 1.0)])
+    one_by_one = [relative_entropy(t, mu) for t, mu in pairs.tolist()]
+    np.testing.assert_allclose(relative_entropies(*pairs.T), one_by_one, rtol=1e-14)
     for t in (0.1, 0.4):  # Pinsker: Hoeffding's exponent is never larger
         assert relative_entropy(t, 0.3) >= 2.0 * (t - 0.3) ** 2
 
