@@ -115,7 +115,7 @@ def relative_entropy(t: float, mu: float) -> float:
 
 
 def relative_entropies(t: Float64s, mu: Float64s) -> Float64s:
-    """`relative_entropy`, elementwise. Of two numbers it takes three times as long, and a sample size asks for thousands."""
+    """`relative_entropy`, elementwise. For two numbers it takes three times as long, and a sample size needs thousands."""
     rel_entr = special_functions().rel_entr
     return np.asarray(np.maximum(0.0, rel_entr(t, mu) + rel_entr(1.0 - t, 1.0 - mu)))
 
