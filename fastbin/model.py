@@ -319,11 +319,13 @@ class BinnedModel(Saved, NativeModel, Parts):
         kind : {"conditional", "marginal", "expected-ece", "ece"}
             "conditional": every value is within epsilon of the truth. "marginal": the value of a random new sample is.
             "ece": the l1 expected calibration error is at most epsilon. "expected-ece": its mean over data sets is.
-        bound : {"clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
-            "clopper-pearson", the default of "conditional" and "marginal", rests on the binomial distribution of this model's
-            tally; "hull", for the same kinds, is about 1 / count larger and holds for any distribution of scores; "data", the
-            default of "ece", rests on its values; "a-priori" is what is known before any label is seen, the
-            default of "expected-ece"; "hoeffding" the papers' closed formulas. Choose before looking at the results.
+        bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
+            "common", the default of "conditional" where bins have one value and no scores tie at their edges, is one radius
+            around the mean labels of all bins; "clopper-pearson", else its default and that of "marginal", rests on the
+            binomial distribution of this model's tally; "hull", for the same kinds, is about 1 / count larger and holds for
+            any distribution of scores; "data", the default of "ece", rests on its values; "a-priori" is what is known before
+            any label is seen, the default of "expected-ece"; "hoeffding" the papers' closed formulas. Choose before looking at
+            the results.
 
         Returns
         -------

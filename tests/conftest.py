@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import zlib
 from itertools import groupby
 from pathlib import Path
 
@@ -31,9 +32,27 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# The first parameters of each test that is sampled.
+FIRST_OF_SAMPLED = pytest.StashKey[dict[str, str]]()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--shuffle SEED``, by which `.ci/thorough order` finds tests that need what another test left."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="Run the files, and the tests of each, in this random order.")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A test that is sampled is fast with a quarter of its parameters, the first among them, and slow with the others.
+
+    Names decide, as every fourth would be the same value of a parameter that has four.
+    """
+    if item.get_closest_marker("sampled") is None or item.get_closest_marker("slow") is not None:
+        return
+    tests = item.session.stash.setdefault(FIRST_OF_SAMPLED, {})
+    function = f"{item.path}::{item.originalname}"  # type: ignore[attr-defined]
+    is_first = tests.setdefault(function, item.nodeid) == item.nodeid
+    if not is_first and zlib.crc32(item.nodeid.encode()) % 4:
+        item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(trylast=True)

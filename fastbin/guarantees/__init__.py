@@ -8,7 +8,8 @@ from fastbin.guarantees.evidence import Evidence
 from fastbin.guarantees.intervals import bin_sets, interval
 from fastbin.guarantees.law import ece_bound, exact_radius
 from fastbin.guarantees.n_bins import auto_n_bins, choose_n_bins, epsilon, samples_needed
-from fastbin.guarantees.simultaneous import certify_set, common_radius, set_intervals
+from fastbin.guarantees.radius import common_radius
+from fastbin.guarantees.simultaneous import certify_set, set_intervals
 
 __all__ = [
     "Certificate",

@@ -20,9 +20,10 @@ from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, unwritten_end
 
-# For each kind of certificate its bounds; the first is the default. "clopper-pearson", "hull" and "data" depend on the labels.
+# For each kind of certificate its bounds; the first is the default, but "common" for "conditional" where `has_common_radius`.
+# "clopper-pearson", "common", "hull" and "data" depend on the labels.
 CERTIFICATE_BOUNDS = {
-    "conditional": ("clopper-pearson", "hull", "a-priori", "hoeffding"),
+    "conditional": ("clopper-pearson", "common", "hull", "a-priori", "hoeffding"),
     "marginal": ("clopper-pearson", "hull", "a-priori", "hoeffding"),
     "ece": ("data", "a-priori", "hoeffding"),
     "expected-ece": ("a-priori", "hoeffding"),
@@ -33,6 +34,7 @@ PRIOR_BOUNDS = ("a-priori", "hoeffding")
 _HINTS = {
     "clopper-pearson": "it is about the interval of each bin, as the kinds 'conditional' and 'marginal' are",
     "hull": "it is about the interval of each bin, as the kinds 'conditional' and 'marginal' are",
+    "common": "it is about all bins at once, as the kind 'conditional' is",
     "data": "it is about the kind 'ece' alone, for the labels of a fitted model",
 }
 
@@ -235,10 +237,10 @@ class Certificate(_Promise):
         Definition 2). marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration
         error is at most epsilon (Definition 3). expected-ece: its mean over calibration sets is.
     bound : str
-        Which computation gave epsilon: "clopper-pearson", "hull", "data", "a-priori" or "hoeffding" as `certify` explains them;
-        for a stream, where the promise holds at every number of samples at once, the method of its intervals: "beta-binomial",
-        "stitched" or "theorem6" (`fastbin.online.StreamingBinning.certificate`); under covariate shift the method of the
-        weighted intervals, such as "betting" (`fastbin.shift.ImportanceWeightedBinning.certificate`).
+        Which computation gave epsilon: "common", "clopper-pearson", "hull", "data", "a-priori" or "hoeffding" as `certify`
+        explains them; for a stream, where the promise holds at every number of samples at once, the method of its intervals:
+        "beta-binomial", "stitched" or "theorem6" (`fastbin.online.StreamingBinning.certificate`); under covariate shift the
+        method of the weighted intervals, such as "betting" (`fastbin.shift.ImportanceWeightedBinning.certificate`).
     theorem : str
         The results that the promise rests on.
     assumptions : tuple of str

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import SMALLEST_ALPHA, check_alpha, check_choice, check_level, refuse_first
+from fastbin._base.checks import SMALLEST_ALPHA, check_alpha, check_choice, refuse_first
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin.guarantees.certificate import (
@@ -25,6 +25,7 @@ from fastbin.guarantees.certificate import (
 from fastbin.guarantees.certify import (
     OF_INTERVALS,
     binomial_law,
+    bound_for,
     boundary_shifts,
     certify,
     certify_bins,
@@ -41,8 +42,8 @@ from fastbin.guarantees.evidence import (
     require_interior,
 )
 from fastbin.guarantees.intervals import check_interval_bound, interval, interval_among, interval_of_tally, tally_of
-from fastbin.guarantees.law import failures_beyond, near_failures
 from fastbin.guarantees.n_bins import KINDS
+from fastbin.guarantees.radius import common_radius, failures_within
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import as_counts, special_functions
 
@@ -97,9 +98,11 @@ def certify_set(
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         What is promised, for all models at once; see `Certificate`. "marginal": for the cell of the next sample, so that each
         model has all of alpha. The kinds about the ECE bound it in each cell, and so its mean over all of them.
-    bound : {"clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
-        As in `certify`, with the same defaults. With "a-priori" a conditional promise is the least epsilon that all bins of all
-        models keep at once (`common_radius`), unless whole groups of equal scores lie at edges.
+    bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
+        As in `certify`, with the same defaults, but for "conditional" of several models "clopper-pearson": with "common" each
+        has its own radius at its own level, which takes about ten milliseconds a model. With "a-priori" a conditional promise
+        is the least epsilon that all bins of all models keep at once (`common_radius`), unless whole groups of equal scores lie
+        at edges.
     class_wise : bool
         Whether the same samples serve all models.
     names : sequence, optional
@@ -141,9 +144,10 @@ def certify_set(
     [('north', 0.093, 0.019), ('south', 0.104, 0.082)]
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
-    bound, cells = check_bound(bound, kind), check_choice(cells, "cells", tuple(CELLS))
+    cells = check_choice(cells, "cells", tuple(CELLS))
     every = _cells(models, names, cells)
     covered = [cell for cell in every if cell.n_covered]
+    bound = bound_for(covered[0].model, kind, bound) if len(covered) == 1 else check_bound(bound, kind)
     if not covered:
         raise GuaranteeError(f"none of the {len(every)} {cells} holds a sample, so there is nothing to certify")
     if not class_wise:
@@ -407,13 +411,6 @@ def _joined(
 # No model gets less than this share of alpha / models: it costs the others a thousandth of alpha, and large models, whose radii
 # would be equal to those of small ones at levels of 1e-50, get narrower ones.
 _LEAST_SHARE = 1e-3
-# Cells of which Hoeffding's inequality says that they fail so rarely, beside Sidak's level, are not computed exactly.
-_NEGLIGIBLE = 1e-9
-# Up to so many different counts the radius is found to the first of these distances, else to the second: the sums of many
-# different counts have no large steps, and each takes long.
-_FEW, _PRECISIONS = 50, (1e-12, 1e-6)
-# Points of the first grid for the worst frequency. 256 found the maximum of all candidates in each of 3,000 trials.
-_SCAN = 256
 
 
 def share_alpha(counts: Any, bins: Any, alpha: float, *, class_wise: bool = False) -> Float64s:
@@ -464,96 +461,3 @@ def _nearly_equal_radii(sizes: Float64s, bins: Float64s, alpha: float) -> Float6
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     found = levels(high) if is_enough(high) else np.full(len(sizes), sidak(alpha, len(sizes)))  # alpha of 1e-99
     return np.clip(found, SMALLEST_ALPHA, alpha)
-
-
-def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None) -> float:
-    """The smallest epsilon that the means of all cells keep at once with probability 1 - alpha, before labels are seen.
-
-    Cells are independent binomial means of `counts` labels. Each misses its frequency by more than epsilon with probability
-    `worst_failure` at most, and epsilon is such that the complements multiply to 1 - alpha. Small cells use most of alpha, so
-    it is never above the largest `exact_radius` at Sidak's level, and below it where counts differ.
-
-    Parameters
-    ----------
-    counts : array of int, shape (n_cells,)
-        Samples of each cell. Cells without samples are left out.
-    alpha : float
-        Failure probability of all cells together, from 1e-100 to 1/2.
-    shifts : array of float, shape (n_cells,), optional
-        How far the value of each cell may lie from the mean of its labels; 0 by default.
-
-    Returns
-    -------
-    float
-        The radius, up to 1e-12 above the smallest one, or 1e-6 with more than 50 different counts; above 1 only where shifts
-        are. 0 where no cell has a sample.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        When a count or a shift is negative, alpha is out of range, or lengths differ.
-
-    Notes
-    -----
-    Cells that fail by Hoeffding's inequality with a probability below 1e-9 of Sidak's level enter with that bound, so that the
-    result may be too large by their share, and never too small. Some twenty sums over the different counts among the others,
-    with 16 frequencies each, and one with all: tenths of a second for hundreds of different counts, and for thousands.
-
-    Examples
-    --------
-    >>> import fastbin as fb
-    >>> counts = [39] * 10 + [399] * 10
-    >>> round(common_radius(counts, alpha=0.1), 4), round(fb.guarantees.exact_radius(39, fb.intervals.sidak(0.1, 20)), 4)
-    (0.2053, 0.2308)
-    """
-    sizes, alpha = as_counts(counts, "counts"), check_level(check_alpha(alpha))
-    refuse_first(sizes < 0, "counts", sizes, "it must not be negative")
-    moved = np.zeros(sizes.shape) if shifts is None else np.atleast_1d(np.asarray(shifts, dtype=np.float64))
-    if moved.shape != sizes.shape or not (np.isfinite(moved) & (moved >= 0.0)).all():
-        raise InputError(f"shifts must hold one distance for each of the {sizes.shape[0]} cells, none of them negative")
-    held = sizes > 0
-    if not held.any():
-        return 0.0
-    cells, repeats = np.unique(np.stack([sizes[held].astype(np.float64), moved[held]]), axis=1, return_counts=True)
-    level, limit = sidak(alpha, int(repeats.sum())), math.log1p(-alpha)
-
-    def is_enough(epsilon: float, of: Failures = _worst) -> bool:
-        """Whether the logarithms of the chances to hold add to log(1 - alpha) at least."""
-        failures = failures_within(cells[0], epsilon - cells[1], level, of)
-        return float(failures.max()) < 1.0 and float((repeats * np.log1p(-failures)).sum()) >= limit
-
-    precision = _PRECISIONS[cells.shape[1] > _FEW]
-    top = float((np.sqrt(math.log(2.0 / level) / (2.0 * cells[0])) + cells[1]).max())
-    # A no near the worst frequencies alone is final. The last yes is confirmed by all frequencies, and corrected upwards.
-    low, radius = _bisected(lambda epsilon: is_enough(epsilon, near_failures), 0.0, top, precision)
-    step = precision
-    while radius < top and not is_enough(radius):
-        low, radius, step = radius, min(top, radius + step), 16.0 * step
-    return _bisected(is_enough, low, radius, precision)[1]
-
-
-def _bisected(holds: Callable[[float], bool], low: float, high: float, precision: float) -> tuple[float, float]:
-    """The ends of the interval where `holds`, true at `high`, begins to be true, as narrow as the precision or doubles."""
-    while high - low > precision and low < (middle := low + (high - low) / 2.0) < high:
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return low, high
-
-
-Failures = Callable[[Float64s, Float64s], Float64s]
-
-
-def _worst(sizes: Float64s, radii: Float64s) -> Float64s:
-    return failures_beyond(sizes, radii, _SCAN)
-
-
-def failures_within(counts: Float64s, radii: Float64s, level: float, of: Failures = _worst) -> Float64s:
-    """The worst failures, or Hoeffding's bounds of them where these are far below `level`. 1 for a radius of 0 or less."""
-    failures = np.asarray(_hoeffding(counts, 0.0, radii))
-    likely = (failures > _NEGLIGIBLE * level) & (radii > 0.0)
-    failures[likely] = of(counts[likely], np.minimum(radii[likely], 1.0))
-    return failures
-
-
-def _hoeffding(counts: Any, shifts: Any, epsilon: Any) -> Any:
-    """By Hoeffding's inequality, the chance of an error above epsilon - shift; elementwise."""
-    return np.minimum(1.0, 2.0 * np.exp(-2.0 * counts * np.maximum(epsilon - shifts, 0.0) ** 2))

@@ -92,6 +92,7 @@ def check_all_agree(
     return model
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("ties", ["whole", "random"])
 @pytest.mark.parametrize("scheme", reference.SCHEMES)
@@ -142,6 +143,7 @@ def credit() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return {"calibration": (scores[15_000:25_000], labels[15_000:25_000]), "test": (scores[25_000:], labels[25_000:])}
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("rounded", [False, True], ids=["as they are", "rounded to hundredths"])
 @pytest.mark.parametrize("ties", ["whole", "random"])

@@ -135,6 +135,7 @@ def accepted(read: Any, data: bytes) -> bool:
     return True
 
 
+@pytest.mark.sampled
 @by_name
 def test_changed_bytes_are_refused_by_both_or_read_by_both(name: str) -> None:
     rng, n_read, n_tried = random.Random(name), 0, 60 + 600_000 // len(DATA[name])  # the reference takes its time

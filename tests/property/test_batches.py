@@ -55,6 +55,7 @@ def little_memory() -> Iterator[None]:
         yield
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
@@ -76,6 +77,7 @@ def test_batches_are_all_rows_at_once(scheme: str, ties: str, weighting: str, dr
     assert model_or_refusal(lambda: fb.UniformMassBinning(**configuration).fit_batches(factory).model_) == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
 @pytest.mark.parametrize("shape", ["tree", "constant", "clusters", "click rates", "signed zeros", "both signs", "sorted"])

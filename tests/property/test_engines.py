@@ -71,6 +71,7 @@ def tiny_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "MEMORY_BYTES", 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("calibrator", CALIBRATORS)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("engine", STREAMED)
@@ -91,6 +92,7 @@ def _by_turns() -> list[Any]:
     ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("tiny_caps")
 @pytest.mark.parametrize(("engine", "name", "weighted"), _by_turns())
 def test_little_memory_and_many_passes(engine: str, name: str, weighted: bool) -> None:
@@ -127,6 +129,7 @@ def test_between_fixed_edges(name: str, weighted: bool) -> None:
         assert {one.filename for one in told_of_table} <= {__file__}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("engine", STREAMED)
 @pytest.mark.parametrize(
     "calibrator",
@@ -147,6 +150,7 @@ def test_calibrators_of_single_rows_read_them_all(engine: str, calibrator: Any) 
     assert not calibrator.__sklearn_is_fitted__()
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore:.* of .* models, the first that of:fastbin.FastbinWarning")
 @pytest.mark.parametrize("keys", ["integers", "texts", "categories"])
 @pytest.mark.parametrize("engine", STREAMED)
@@ -200,6 +204,7 @@ LABELS: dict[str, tuple[Callable[[np.ndarray], pa.Array], Any]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("engine", ["DuckDB", "Polars lazy", "pandas", "PyArrow"])
 @pytest.mark.parametrize("kind", LABELS)
 def test_types_of_labels(kind: str, engine: str) -> None:

@@ -143,6 +143,7 @@ def test_the_cap_is_the_reference(draw: st.DataObject) -> None:
         assert model.certificate().epsilon <= cap + 1e-9
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", HARD)
 def test_hard_samples_are_the_reference(name: str) -> None:
     assert_is_the_reference(HARD[name], "auto", {})

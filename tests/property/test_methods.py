@@ -240,6 +240,7 @@ METHODS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("name", list(METHODS))
 @settings(max_examples=25, deadline=None)

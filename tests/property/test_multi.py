@@ -61,6 +61,7 @@ def assert_same_set(models: fb.ModelSet, cells: Cells, *, weighted: bool = False
         assert_same_model(model, part.fit(scheme, seed), "ties", "fingerprint")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighting", ["none", "integer"])
 @pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -107,6 +108,7 @@ def some_segments(shape: str, sizes: list[int], seed: int) -> tuple[Any, Any, An
     return scores[order], labels[order].astype(np.uint8), keys[order]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("options", list(TOGETHER.values()), ids=list(TOGETHER))
 @pytest.mark.parametrize("shape", sorted(strategies.SCORE_SHAPES))
 def test_many_segments_are_the_fits_of_their_rows(shape: str, options: dict[str, Any]) -> None:

@@ -38,6 +38,7 @@ HARD = [-1.7e308, -3.0, -1e-300, -5e-324, -0.0, 0.0, 5e-324, 0.25, 0.5, 1.0, mat
 queries = st.lists(st.one_of(st.sampled_from(HARD), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=30)
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
 @pytest.mark.parametrize("name", CALIBRATORS)
 @settings(max_examples=30, deadline=None)

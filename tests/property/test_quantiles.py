@@ -75,6 +75,7 @@ def _force_passes(monkeypatch: pytest.MonkeyPatch, listed_share: float) -> None:
     monkeypatch.setattr(fit_rows, "LISTED_SHARE", listed_share)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", SIZES)

@@ -23,6 +23,7 @@ from strategies import CalibrationData
 WEIGHTINGS = ["none", "integer", "float"]
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("word", ["none", "platt", "temperature", "beta"])
 @pytest.mark.parametrize(
@@ -84,6 +85,7 @@ def whole_means(data: CalibrationData, n_bins: int, seed: int, scaled: Callable[
     return values
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("ties", "keyed"), [("random", False), ("random", True), ("upper", False), ("upper", True)])
 @settings(max_examples=40, deadline=None)
 @given(draw=st.data())
@@ -101,6 +103,7 @@ def test_weights_of_one_change_no_mean(ties: str, keyed: bool, draw: st.DataObje
     assert np.allclose(weighted.model_.values, fitted.model_.values, rtol=3e-16, atol=0)
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize(
     ("ties", "weighting", "keyed"),

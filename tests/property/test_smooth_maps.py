@@ -74,6 +74,7 @@ DIRECTIONS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("name", list(SMOOTH))
 @settings(max_examples=40, deadline=None)
@@ -107,6 +108,7 @@ def assert_least(name: str, model: fb.BinnedModel, data: CalibrationData) -> Non
             assert loss(name, model, data, moved) >= least * (1 - 1e-7) - 1e-12
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", list(SMOOTH))
 @settings(max_examples=30, deadline=None)
 @given(draw=st.data())
@@ -156,6 +158,7 @@ METHODS = {"quadratic": fb.QuadraticScaling, "spline": fb.SplineScaling}
 every = pytest.mark.parametrize("name", list(METHODS))
 
 
+@pytest.mark.sampled
 @every
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
 @settings(max_examples=60, deadline=None)

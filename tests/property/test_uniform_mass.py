@@ -95,6 +95,7 @@ def check_both(data: CalibrationData, layout: str, **configuration: Any) -> None
         assert_same_predictions(fitted, expected, data, configuration["seed"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("scheme", "ties", "weighting", "keyed"), COMBINATIONS)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(draw=st.data())
@@ -112,6 +113,7 @@ def test_fit_and_predict_are_the_reference(scheme: str, ties: str, weighting: st
     check_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("scheme", "weighting"), SHARED)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(draw=st.data())
@@ -129,6 +131,7 @@ def test_edges_of_a_share_are_the_reference(scheme: str, weighting: str, draw: s
     check_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(draw=st.data())
@@ -148,6 +151,7 @@ def test_float32_scores_are_their_doubles(scheme: str, ties: str, draw: st.DataO
     assert_same_bits(model.predict(column, seed=3), expected.predict(data.scores, seed=3), "values")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
 @settings(max_examples=20, deadline=None)
@@ -171,6 +175,7 @@ FEW = 2**15
 LARGE = FEW + 232
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", sorted({**SCORE_SHAPES, **MARGIN_SHAPES}))
 def test_many_samples_are_the_reference(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes at which the fit counts in cells and gathers instead of sorting; any number of threads gives the same bytes."""
@@ -190,6 +195,7 @@ def test_many_samples_are_the_reference(shape: str, monkeypatch: pytest.MonkeyPa
 
 
 # Blocks of rows are counted before any scheme looks at them, so that each scheme and each rule is here once.
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("scheme", "ties"), [("umd", "whole"), ("umd", "random"), ("ze", "upper"), ("ums", "upper"), ("umb", "random")]
 )

@@ -59,6 +59,7 @@ def cells(draw: st.DrawFn, max_size: int = 40, weighting: str = "integer") -> Gi
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("values", VALUES)
 @settings(max_examples=25, deadline=None)
 @given(draw=st.data())
@@ -87,6 +88,7 @@ def test_few_rows_take_temperature_scaling_for_isotonic_regression(rows: tuple[i
     assert (np.abs(found[1] - found[0]).max() > 0.03) == (rows == (249, 250))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighting", ["integer", "float"])
 @pytest.mark.parametrize("values", VALUES)
 @settings(max_examples=40, deadline=None)

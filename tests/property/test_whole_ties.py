@@ -66,6 +66,7 @@ def assert_same(model: fb.BinnedModel, expected: WholeTies, data: CalibrationDat
     assert model.fingerprint == fingerprint(expected.edges, list(zip(*data.repeated(), strict=True)))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("weighting", ["none", "integer"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from reference.bounds import HALVINGS, clopper_pearson, coverage_of_radius, sidak
+from reference.bounds import HALVINGS, binomial_cdf, clopper_pearson, coverage_of_radius, sidak
 
 
 def common_radius(counts: Sequence[int], alpha: float, shifts: Sequence[float] | None = None) -> float:
@@ -28,6 +28,26 @@ def common_radius(counts: Sequence[int], alpha: float, shifts: Sequence[float] |
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return float(high)
+
+
+def chance_near(counts: Sequence[int], ones: Sequence[int], epsilon: Fraction) -> float:
+    """The chance that some mean errs by epsilon or more, at the worst frequencies within epsilon of the means that were seen.
+
+    It is largest where a sum begins or stops to fail, or at an end of what is looked at; frequencies in between change nothing.
+    """
+    holding = Fraction(1)
+    for n, x in zip(counts, ones, strict=True):
+        low, high = max(Fraction(0), Fraction(x, n) - epsilon), min(Fraction(1), Fraction(x, n) + epsilon)
+        places = [Fraction(k, n) + side * epsilon for k in range(n + 1) for side in (-1, 1)]
+        places = [low, high, *(place for place in places if low <= place <= high)]
+        holding *= 1 - max(_failure(n, place, epsilon) for place in places)
+    return float(1 - holding)
+
+
+def _failure(n: int, p: Fraction, epsilon: Fraction) -> Fraction:
+    """P(|X / n - p| >= epsilon) for X ~ Binomial(n, p)."""
+    below, above = math.floor(n * (p - epsilon)), min(n + 1, math.ceil(n * (p + epsilon)))
+    return binomial_cdf(below, n, p) + 1 - binomial_cdf(above - 1, n, p)
 
 
 def shares(counts: Sequence[int], bins: Sequence[int], alpha: float) -> list[float]:

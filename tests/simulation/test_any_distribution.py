@@ -93,6 +93,7 @@ def worst_law(found: list[tuple[Array, Array, Array, Array]], n_atoms: int) -> f
     return worst
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
 @pytest.mark.parametrize("alpha", [0.1, 0.5])
 @pytest.mark.parametrize("bound", ["hull", "clopper-pearson"])

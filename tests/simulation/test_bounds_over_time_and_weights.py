@@ -22,6 +22,7 @@ from fastbin.theory import running_variance, theorem6, theorem10
 PATHS = sizes((1000, 400, 21), (20_000, 1000, 22))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("paths", "length", "seed"), PATHS)
 @pytest.mark.parametrize("frequency", [0.5, 0.9, 0.05, 0.002])
 def test_beta_binomial_covers_at_all_times_at_once(frequency: float, paths: int, length: int, seed: int) -> None:
@@ -82,6 +83,7 @@ INTERVALS: dict[str, Callable[..., np.ndarray]] = {
 REPETITIONS = sizes((400, 31), (20_000, 32))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("repetitions", "seed"), REPETITIONS)
 @pytest.mark.parametrize("setting", list(WEIGHTED))
 @pytest.mark.parametrize("method", list(INTERVALS))

@@ -89,6 +89,7 @@ def check(found: dict[str, Any]) -> None:
             assert_at_most(int(values.sum()), len(values))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", list(QUICK))
 def test_joint_promises(name: str) -> None:
     check(run(CASES[name], 100, 11, QUICK[name]))

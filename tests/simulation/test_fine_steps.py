@@ -120,6 +120,7 @@ def failures(cell: Cell, name: str, repetitions: int) -> dict[str, float]:
     return {kind: count / repetitions for kind, count in failed.items()}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", sizes(60, 20_000))
 @pytest.mark.parametrize("name", CELLS)
 def test_fine_steps_keep_the_promise(name: str, repetitions: int) -> None:

@@ -89,6 +89,7 @@ CALIBRATORS = {"certified": None, "uniform-mass": fb.UniformMassBinning(4)}
 REPETITIONS = sizes(40, 3000)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", REPETITIONS)
 @pytest.mark.parametrize("calibrator", CALIBRATORS)
 @pytest.mark.parametrize("estimator", ESTIMATORS)

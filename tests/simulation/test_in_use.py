@@ -22,6 +22,7 @@ def drawn(law: Law, name: str, repetitions: int, n: int) -> tuple[Array, Bools]:
     return law.draw(np.random.default_rng([zlib.crc32(name.encode()), n]), (repetitions, n))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", sizes(30, 1_000))
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", LAWS)
@@ -70,6 +71,7 @@ def rates_of(model: fb.BinnedModel, law: Law, scores: Array) -> Array:
     return np.diff(law.ones_below(ends)) / np.diff(ends)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", sizes(40, 2_000))
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("name", [*LAWS, "alternating", "two decimals"])
@@ -117,6 +119,7 @@ def errors(model: fb.BinnedModel, law: Law, lowest: float) -> Array:
     return np.asarray(np.abs(sums - ones) / np.add.reduceat(ends - starts, model.first_step))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", sizes(15, 2_000))
 @pytest.mark.parametrize("options", OPTIONS, ids=["default", "isotonic", "means"])
 @pytest.mark.parametrize("name", CERTIFIED)

@@ -42,6 +42,7 @@ def test_from_four_scores_on_every_seed_keeps_the_promise(scheme: str, at_each: 
     assert max(failed.values()) <= highest, {pair: rate for pair, rate in failed.items() if rate > highest}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("scheme", "_", "at_each"), SIZES)
 @pytest.mark.parametrize("rate", RATES)
 def test_two_or_three_scores_keep_the_promise_over_seeds(scheme: str, rate: float, _: int, at_each: int) -> None:
@@ -53,6 +54,7 @@ def test_two_or_three_scores_keep_the_promise_over_seeds(scheme: str, rate: floa
             assert max(failed) <= WORST_SEED
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize(
     ("scheme", "seeds"),

@@ -39,6 +39,7 @@ def truths(population: Population, models: list[fb.BinnedModel]) -> tuple[npt.ND
     return truth(population, population.positions(edges, keys / 2.0**64))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("repetitions", "seed"), BOTH)
 @pytest.mark.parametrize(("scheme", "scaler", "name"), CASES)
 def test_certificates_hold(scheme: str, scaler: str, name: str, repetitions: int, seed: int) -> None:

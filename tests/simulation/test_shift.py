@@ -64,6 +64,7 @@ PARTITIONS: dict[str, dict[str, Any]] = {
 METHODS = ("betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", REPETITIONS)
 @pytest.mark.parametrize("partition", PARTITIONS)
 @pytest.mark.parametrize("population", POPULATIONS)
@@ -169,6 +170,7 @@ def test_moved_intervals_cover_the_target(rate: float, n_target: int, repetition
     assert_at_most(missed, repetitions)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", REPETITIONS)
 @pytest.mark.parametrize("estimate", [shift.rate_by_likelihood, shift.rate_by_confusion])
 @pytest.mark.parametrize("rate", [0.5, 0.1])

@@ -65,6 +65,7 @@ def misses(setting: Setting, runs: int, seed: int) -> tuple[int, int]:
     return below, above
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("runs", "seed"), sizes((400, 3), (20_000, 4)))
 @pytest.mark.parametrize("name", list(SETTINGS))
 def test_each_end_misses_at_most_as_often_as_it_says(name: str, runs: int, seed: int) -> None:

@@ -55,6 +55,7 @@ def of_the_label(method: str) -> Callable[..., float]:
     return predict
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("repetitions", "seed"), BOTH)
 @pytest.mark.parametrize("name", ["flat", "sharp", "tied"])
 @pytest.mark.parametrize("method", METHODS)

@@ -146,6 +146,7 @@ def test_epsilon_is_what_it_was_found_to_be(
     assert found["n_bins"] == pytest.approx(bins, abs=0.2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", list(TIED_LAWS))
 def test_the_simulation_fits_as_the_reference_does(name: str, scheme: str) -> None:

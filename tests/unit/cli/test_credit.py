@@ -60,6 +60,7 @@ def run(*arguments: str) -> str:
     return result.stdout
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("method", "suffix"), [("umd", "csv"), ("ze", "parquet"), ("ums", "csv"), ("umb", "parquet")])
 def test_the_command_line_is_python_is_the_reference(scored: Scored, method: str, suffix: str) -> None:

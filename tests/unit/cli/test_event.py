@@ -160,6 +160,7 @@ def test_nothing_is_named_where_nobody_named_it() -> None:
     assert '_EVENT ""' in fb.export.c_source(model, "p")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "event", ["größe */ --", "\x1b]0;x\x07\n dialect duckdb, gives bin", '"\\u002a/', "??/</script>", "\u202e\u2028"]
 )

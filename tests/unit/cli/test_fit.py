@@ -56,6 +56,7 @@ def refusal(*arguments: str, code: int = 1) -> str:
 # ---------------------------------------------------------------------- the model
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("file", ["s.csv", "s.parquet"])
 @pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ COMMANDS: list[list[str]] = [
 ON_A_TERMINAL = [["inspect", "set.fbm"], ["fit", *ROWS, "-o", f"o{NAME}.fbm"], ["inspect", OWNED]]
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("arguments", COMMANDS, ids=range(len(COMMANDS)))
 def test_no_command_prints_what_a_terminal_obeys(arguments: list[str]) -> None:

@@ -179,6 +179,7 @@ def predict_bad(output: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=100)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("output", "after"),
     [("out.parquet", 0), *((f"out.{suffix}", 200_000) for suffix in ("parquet", "csv", "csv.gz", "csv.zst"))],

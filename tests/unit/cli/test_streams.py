@@ -154,6 +154,7 @@ def test_fit_needs_no_output_to_show_its_result() -> None:
 # ---------------------------------------------------------------------- streams that are closed
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -248,6 +249,7 @@ def slow_writing(command: list[str], output: str) -> tuple[subprocess.Popen[str]
     return process, pipe
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("command", "number"),
     [(FASTBIN, signal.SIGTERM), (FASTBIN, signal.SIGINT), (NAMED, signal.SIGHUP), (NAMED, signal.SIGINT)],

@@ -77,6 +77,7 @@ def test_sql(dialect: str) -> None:
     assert (told["is_same"], told["n_given"], told["outputs"]) == (True, N, ["bin"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scores", ["new.csv", "new.parquet"])
 @pytest.mark.parametrize(
     "keys", [["--tie-key", "k"], ["--tie-key", "key"], ["--tie-key", "id", "--salt", "s"], ["--seed", "3"]]

@@ -92,6 +92,7 @@ def only_counted(said: dict[str, Any]) -> dict[str, Any]:
     return {**said, "scorecards": cards, "cautions": cautions, **({"cells": cells} if "cells" in said else {})}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["duckdb, group by", "arrow"])
 def test_an_assessment_is_that_of_the_rows(kind: str, name: str) -> None:
@@ -124,6 +125,7 @@ def test_weights_repeat_rows(kind: str) -> None:
     same(only_counted(about.to_dict()), only_counted(here.to_dict()))
 
 
+@pytest.mark.sampled
 @EVERY_TABLE
 def test_the_calibration_set_is_recognised(kind: str) -> None:
     rng = np.random.default_rng(2)
@@ -151,6 +153,7 @@ def a_set(unknown: str) -> tuple[fb.ModelSet, dict[str, Any]]:
     return models, {"p": scores[kept], "y": rng.random(len(column)) < 0.4, "c": column.tolist()}
 
 
+@pytest.mark.sampled
 @EVERY_TABLE
 @pytest.mark.parametrize("unknown", ["refuse", "pool"])
 def test_an_assessment_of_a_set_is_that_of_the_rows(kind: str, unknown: str) -> None:
@@ -176,6 +179,7 @@ def test_what_counts_do_not_tell_is_absent_and_said() -> None:
 # ------------------------------------------------------------------------------------------------- counts
 
 
+@pytest.mark.sampled
 @EVERY_TABLE
 @pytest.mark.parametrize("name", NAMES)
 def test_counts_are_those_of_assign(kind: str, name: str) -> None:
@@ -299,6 +303,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @EVERY_TABLE
 @pytest.mark.parametrize("case", list(BAD))
 def test_what_cannot_be_counted_is_refused(kind: str, case: str) -> None:

@@ -81,6 +81,7 @@ BAD = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("calibrator", [fb.UniformMassBinning(), fb.UniformMassBinning(scheme="ums"), fb.FixedWidthBinning()])
 @pytest.mark.parametrize("library", ["PyArrow", "DuckDB", "Polars"])
 @pytest.mark.parametrize("kind", BAD)

@@ -103,6 +103,7 @@ def _grid(of_dask: Callable[[str, str], bool]) -> list[Any]:
     ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("engine", "name", "calibrator"), _grid(lambda name, calibrator: calibrator == SOME_OF_DASK[NAMES.index(name) % 2])
 )
@@ -115,6 +116,7 @@ def test_the_model_has_the_bytes_of_the_fit_in_memory(engine: str, name: str, ca
     assert model.to_bytes() == local_model(calibrator, name).to_bytes()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("engine", "name", "calibrator"), _grid(lambda name, calibrator: (name, calibrator) == ("logits", "umd, whole"))
 )
@@ -128,6 +130,7 @@ def test_so_it_has_where_plans_have_to_be_refined(engine: str, name: str, calibr
         assert len(passes) > 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("calibrator", SOME)
 @pytest.mark.parametrize("engine", ["duckdb", "polars", "pandas", "pyarrow"])
@@ -140,6 +143,7 @@ def test_integer_weights_are_frequencies(engine: str, calibrator: str, name: str
     assert model.to_bytes() == local_model(calibrator, name, weighted=True).to_bytes()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
 def test_cells_that_a_rounding_logarithm_lets_overlap_cost_nothing(name: str) -> None:
     rows = hard_set(name)
@@ -147,6 +151,7 @@ def test_cells_that_a_rounding_logarithm_lets_overlap_cost_nothing(name: str) ->
     assert fitted("certified", name, source).to_bytes() == local_model("certified", name).to_bytes()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in NAMES if hard_set(name).score_range])
 @pytest.mark.parametrize(
     "calibrator", [fb.FixedWidthBinning(7), fb.ExplicitBinning([5e-324, 0.25, 0.3, 0.3 + 5e-10, 0.9])], ids=lambda c: str(c)[:8]
@@ -182,6 +187,7 @@ def test_plans_may_ask_for_anything_in_any_order() -> None:
         assert totals[0] == totals[1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("labels", "positive"),
@@ -209,6 +215,7 @@ def test_float32_scores_are_doubles(engine: str) -> None:
 
 
 # Without an Arrow type, pandas holds decimals as Python objects, which are refused.
+@pytest.mark.sampled
 @pytest.mark.parametrize("engine", ["duckdb", "polars", "pyarrow", "pandas of Arrow", "dask of Arrow"])
 def test_decimals_are_the_nearest_doubles(engine: str) -> None:
     """Arrow's own cast of them is not."""
@@ -239,6 +246,7 @@ ROWS = {"p": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0], "y": [0, 0, 0, 
 NAN, INF = float("nan"), float("inf")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("engine", ["duckdb", "polars", "pandas", "pyarrow", "dask"])
 @pytest.mark.parametrize(
     ("column", "bad", "told"),

@@ -43,6 +43,7 @@ def count(table: Any, **options: Any) -> Any:
 # ---------------------------------------------------------------------- names and indices
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("library", ["pandas", "dask"])
 @pytest.mark.parametrize("name", ["cell", "good", "interval", "score", "one", "rows", "low", "p", "y"])
 def test_an_index_of_any_name(name: str, library: str) -> None:
@@ -92,6 +93,7 @@ def test_a_fit_asks_a_database_that_may_only_be_read(tmp_path: Path) -> None:
         assert fit(connection.table("kept")) == MODEL
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "setting",
     [

@@ -90,6 +90,7 @@ def hex_texts(keys: np.ndarray) -> list[str]:
     return [format(key, "016x") for key in keys.tolist()]
 
 
+@pytest.mark.sampled
 @EVERY_ENGINE
 @pytest.mark.parametrize("name", list(MODELS))
 @pytest.mark.parametrize("n_rows", [20_000, pytest.param(10**6, marks=pytest.mark.slow)])
@@ -114,6 +115,7 @@ def test_interpolated_models_have_the_bits_of_predict(engine: str, name: str) ->
     assert np.isnan(values[3000:]).all()
 
 
+@pytest.mark.sampled
 @EVERY_ENGINE
 @pytest.mark.parametrize("name", ["fitted Platt", "beta", "spline", "quadratic"])
 def test_smooth_models_are_within_the_last_bits_of_exp_and_log(engine: str, name: str) -> None:
@@ -186,6 +188,7 @@ def a_set(kind: type, unknown: str) -> tuple[fb.ModelSet, list[Any]]:
     return fb.ModelSet(models, unknown=unknown, **pool), [*keys, *pool["pooled_cells"]]
 
 
+@pytest.mark.sampled
 @EVERY_ENGINE
 @pytest.mark.parametrize("unknown", ["refuse", "pool"])
 @pytest.mark.parametrize("kind", [int, str])

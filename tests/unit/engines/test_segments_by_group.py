@@ -72,6 +72,7 @@ CALIBRATORS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", list(CALIBRATORS))
 @pytest.mark.parametrize("min_points", [1, 300])
 def test_a_set_is_that_of_the_fit_in_memory(name: str, min_points: int) -> None:

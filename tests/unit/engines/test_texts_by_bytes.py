@@ -76,6 +76,7 @@ def test_cells_of_a_set(relation: Any, engine: str) -> None:
     assert counts.label_sums.tolist() == np.bincount(bins[LABELS], minlength=SET.n_bins).tolist()
 
 
+@pytest.mark.sampled
 @EVERY_ENGINE
 def test_assessments(relation: Any, engine: str) -> None:
     about = fb.engines.assess(relation, SET, score="p", label="l", positive="a", cell="c", engine=engine)

@@ -86,6 +86,7 @@ NOT_COUNTS = {
 }
 
 
+@pytest.mark.sampled
 @EVERY_ENGINE
 @pytest.mark.parametrize("case", NOT_COUNTS)
 def test_weights_that_cannot_be_counted(engine: str, case: str) -> None:

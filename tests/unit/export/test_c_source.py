@@ -152,6 +152,7 @@ def curves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dic
     shutil.rmtree(folder)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("compiler", "options"), PAIRS, ids=_told)
 def test_answers_have_the_bits_of_predict(sources, compiler: str, options: list[str]) -> None:
     folder, rows = sources
@@ -166,6 +167,7 @@ FUSING = [(compiler, ["-xc", "-std=gnu99", *STRICT, "-O3", "-march=native"]) for
 AS_WRITTEN = [("gcc", [*C99, "-O0"]), ("clang", [*CPP11, "-O2"])]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("compiler", "options"), [*FUSING, *AS_WRITTEN], ids=_told)
 def test_curves_are_what_predict_gives(curves, compiler: str, options: list[str]) -> None:
     folder, rows = curves

@@ -82,6 +82,7 @@ def score_of_ends(value: Expression, score: float) -> float | None:
     return None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CURVES)
 def test_curves_are_what_predict_gives(name: str) -> None:
     model = curve_model_of(name)

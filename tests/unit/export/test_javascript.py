@@ -40,6 +40,7 @@ def _run(folder: Path, *arguments: str) -> str:
     return ran.stdout
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", EVERY, ids=lambda case: case.about)
 def test_answers_have_the_bits_of_predict(modules: Path, tmp_path: Path, case: Case, n: int) -> None:

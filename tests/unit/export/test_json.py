@@ -384,6 +384,7 @@ def _peak(text: str) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", HOSTILE)
 def test_hostile_texts_are_refused_in_few_words(what: str) -> None:
     with pytest.raises(fb.FormatError) as caught:

@@ -141,6 +141,7 @@ def test_shapes(name: str, shape: Any, sizes: tuple[int, ...]) -> None:
     assert_answers({output: answers.reshape(-1) for output, answers in given.items()}, model, scores, keys)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("level", [LEVELS[0], LEVELS[-1]])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("name", list(MODELS))

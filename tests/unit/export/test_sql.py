@@ -46,6 +46,7 @@ def even_model(n_bins: int) -> fb.BinnedModel:
 # ------------------------------------------------------------------------------------------------- the same bits
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", SIZES)
 @ways
 @named
@@ -53,6 +54,7 @@ def test_all_bits(engine: Engine, name: str, style: Any, n: int) -> None:
     assert n_differing(engine, model_of(name), n, style=style) == 0
 
 
+@pytest.mark.sampled
 @ways
 @pytest.mark.parametrize("name", ["10 bins", "100 bins, keys", "two resolutions", "clips at keys"])
 def test_bins_and_intervals(engine: Engine, name: str, style: Any) -> None:
@@ -252,6 +254,7 @@ HARD_EDGES: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("out_of_range", ["refuse", "clip"])
 @pytest.mark.parametrize("shape", HARD_EDGES)
 def test_cells_of_duckdb_find_every_step(shape: str, out_of_range: Any) -> None:
@@ -299,6 +302,7 @@ def test_quotients_of_sqlite_are_exact(value: float) -> None:
     assert (type(found), found) == (float, value)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dialect", EMBEDDED)
 def test_numbers_are_read_back(dialect: str) -> None:
     """Doubles of all magnitudes, each by its 64 bits."""
@@ -409,6 +413,7 @@ def test_moved_scores_meet_the_keys_of_the_ends(name: str) -> None:
             engine.connection.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("dialect", "name", "n"),
     [

@@ -18,6 +18,7 @@ from fastbin.export.form import digest_of
 dialects = pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 
 
+@pytest.mark.sampled
 @dialects
 @pytest.mark.parametrize("unknown", ["refuse", "pool"])
 @pytest.mark.parametrize("keyed", [False, True])
@@ -34,6 +35,7 @@ def test_sets_give_all_bits_of_a_million(engine: Any, keyed: bool) -> None:
     check_set(engine, mixed_set(AWKWARD + WITH_NUL, keyed=keyed, unknown="pool"), 1_000_000)
 
 
+@pytest.mark.sampled
 @dialects
 @pytest.mark.parametrize("lookup", ["range", "seek"])
 @pytest.mark.parametrize("kind", [int, str])

@@ -84,6 +84,7 @@ INTEGERS = fb.ModelSet({3: model_of("10 bins"), -5: model_of("2 bins, keys"), 2*
 # --------------------------------------------------------------------- what is right
 
 
+@pytest.mark.sampled
 @targets
 def test_exports_are_the_same(name: str) -> None:
     model = model_of("10 bins, keys")
@@ -97,6 +98,7 @@ def test_exports_are_the_same(name: str) -> None:
     assert "0 differ." in str(result)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "polars"])
 def test_exports_of_sets_are_the_same(name: str) -> None:
     result = verified(SET, name, scores=[0.1, 0.9, 0.3, 2.0], cells=["north", "far", "nowhere", "süd"])
@@ -136,6 +138,7 @@ def test_alpha_of_a_graph_is_read() -> None:
     assert [each.output for each in _verify(model, graph, alpha=0.02).mismatches] == ["lower", "upper"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("shape", [("n",), ("n", 1), (1, 1), (), (7, 3), ("batch", "row", 2)])
 @pytest.mark.parametrize("name", ["10 bins", "10 bins, keys"])
@@ -200,6 +203,7 @@ def nearly(model: fb.BinnedModel) -> fb.BinnedModel:
     return model._replace(map_parameters=(first + 1e-9, *rest))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["json", "js", "onnx", "duckdb"])
 @pytest.mark.parametrize("model", ["rise and fall", "fitted beta", "spline"])
 def test_curves(model: str, name: str) -> None:
@@ -266,6 +270,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "fault"), FAULTS)
 def test_the_least_differences_are_found(name: str, fault: str) -> None:
     model = model_of("10 bins, keys")
@@ -403,6 +408,7 @@ C_NAMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", C_NAMES)
 def test_headers_of_every_legal_name(name: str) -> None:
     need("cc")
@@ -414,6 +420,7 @@ def test_headers_of_every_legal_name(name: str) -> None:
 JAVA_NAMES = [("scores", None), ("java", None), ("Object", None), ("Files", "value.keys.ends"), ("text", "cells")]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "package"), JAVA_NAMES)
 def test_classes_of_every_legal_name(name: str, package: str | None) -> None:
     need("javac")
@@ -685,6 +692,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("dialect", "statement"), [(dialect, each) for dialect, all_ in HOSTILE.items() for each in all_])
 def test_sql_opens_nothing(dialect: str, statement: str, tmp_path: Path) -> None:
     pytest.importorskip("duckdb")

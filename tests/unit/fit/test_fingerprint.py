@@ -29,6 +29,7 @@ SCHEMES_AND_TIES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("weighting", ["none", "integer"])
 @pytest.mark.parametrize(("scheme", "ties"), SCHEMES_AND_TIES)

@@ -33,7 +33,7 @@ def test_radii_oracle(case: Case) -> None:
     n_bins = len(inputs["N"])
     alpha = -math.expm1(n_bins * math.log1p(-inputs["a"]))
     model = fitted(inputs["x"], inputs["N"], values=np.array([float(number(v)) for v in inputs["values"]]))
-    certificate = guarantees.certify(model, alpha)
+    certificate = guarantees.certify(model, alpha, bound="clopper-pearson")
     assert close(certificate.radii, case.expected["radii"], case.tolerance)
     assert certificate.epsilon == max(certificate.radii or ())
 
@@ -49,7 +49,7 @@ def models(draw: st.DrawFn) -> Fitted:
 @settings(max_examples=50, deadline=None)
 @given(models(), st.floats(0.01, 0.5), st.sampled_from(["conditional", "marginal"]))
 def test_exact_radii_equal_the_reference_for_any_values(model: Fitted, alpha: float, kind: str) -> None:
-    certificate = guarantees.certify(model, alpha, kind)
+    certificate = guarantees.certify(model, alpha, kind, "clopper-pearson")
     held = int(np.count_nonzero(model.counts))
     level = alpha if kind == "marginal" else reference.sidak(alpha, held)
     values = [Fraction(float(value)) for value in model.values]
@@ -221,7 +221,7 @@ def test_a_certificate_is_one_sentence_that_stays_true_when_rounded() -> None:
 
 
 def test_a_certificate_explains_itself() -> None:
-    certificate = guarantees.certify(uniform_mass(3000, 10), 0.1)
+    certificate = guarantees.certify(uniform_mass(3000, 10), 0.1, bound="clopper-pearson")
     theorem, heading, *assumptions = certificate.explain().splitlines()
     assert theorem == f"Theorem: {certificate.theorem}."
     assert "Sidak" in theorem
@@ -317,7 +317,7 @@ def test_a_word_means_the_same_before_and_after_the_labels(kind: str, bound: str
 
 @pytest.mark.parametrize(
     ("kind", "default"),
-    [("conditional", "clopper-pearson"), ("marginal", "clopper-pearson"), ("ece", "data"), ("expected-ece", "a-priori")],
+    [("conditional", "common"), ("marginal", "clopper-pearson"), ("ece", "data"), ("expected-ece", "a-priori")],
 )
 def test_the_default_follows_the_kind(kind: str, default: str) -> None:
     for certificate in (

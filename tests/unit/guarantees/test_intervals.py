@@ -440,6 +440,7 @@ def promises(holder: Any, alpha: float) -> dict[str, Any]:
     return {name: outcome(call) for name, call in calls.items()}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("alpha", [0.1, 1e-6])
 @pytest.mark.parametrize("name", CARRIED)
 def test_every_way_gives_the_same_intervals(name: str, alpha: float, tmp_path: Path) -> None:

@@ -10,22 +10,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulation.evidence import Fitted, fitted, uniform_mass
 from wordings import refused
 
 import fastbin as fb
-from fastbin import BinnedModel, GuaranteeError, InputError, InputTypeError, guarantees, intervals, theory
+from fastbin import BinnedModel, GuaranteeError, InputError, InputTypeError, guarantees, intervals
 from fastbin._core.schemes import ClassRate, ClassRates
-from fastbin.guarantees import law
-from fastbin.guarantees import simultaneous as simultaneous_cells
-from fastbin.guarantees.law import failures_beyond, near_failures
 from fastbin.guarantees.n_bins import interior_counts
-from fastbin.guarantees.simultaneous import failures_within, share_alpha
+from fastbin.guarantees.simultaneous import share_alpha
 from reference import joint as reference
 
 # ---------------------------------------------------------------------------------------------- one certificate
+
+
+# The default bounds of several models.
+OF_SETS = {"conditional": "clopper-pearson", "marginal": "clopper-pearson", "ece": "data", "expected-ece": "a-priori"}
 
 
 def some_models() -> list[Fitted]:
@@ -52,7 +53,7 @@ def test_the_parts_are_certificates_at_shares_of_alpha(kind: str, bound: str | N
     joint = guarantees.certify_set(models, 0.1, kind, bound)
     for (name, part), model in zip(joint.parts, models, strict=True):
         assert part.alpha is not None
-        assert part == guarantees.certify(model, part.alpha, kind, bound), name
+        assert part == guarantees.certify(model, part.alpha, kind, bound or OF_SETS[kind]), name
     assert joint.epsilon == max(part.epsilon for _, part in joint.parts)
     assert math.prod(1 - part.alpha for _, part in joint.parts) == pytest.approx(0.9, abs=1e-12)  # type: ignore[operator]
     assert (joint.n_models, joint.n_bins, joint.n_samples) == (4, 28, 6201)
@@ -64,7 +65,9 @@ def test_class_wise_models_add_up() -> None:
     models = [uniform_mass(1000, 10), uniform_mass(1000, 4)]
     for kind, bound in (("conditional", None), ("conditional", "a-priori"), ("marginal", None), ("ece", None)):
         joint = guarantees.certify_set(models, 0.1, kind, bound, class_wise=True, cells="classes")
-        assert [part for _, part in joint.parts] == [guarantees.certify(model, 0.05, kind, bound) for model in models]
+        assert [part for _, part in joint.parts] == [
+            guarantees.certify(model, 0.05, kind, bound or OF_SETS[kind]) for model in models
+        ]
         assert joint.n_samples == 1000
         assert "union bound over the classes" in joint.theorem
         assert not any("belongs to one" in sentence for sentence in joint.assumptions)
@@ -195,7 +198,7 @@ def test_mixed_schemes() -> None:
     for kind in ("conditional", "marginal", "ece"):
         joint = guarantees.certify_set(models, 0.1, kind)
         for (_, part), model in zip(joint.parts, models, strict=True):
-            assert part == guarantees.certify(model, part.alpha, kind)  # type: ignore[arg-type]
+            assert part == guarantees.certify(model, part.alpha, kind, OF_SETS[kind])  # type: ignore[arg-type]
     assert "what is served" in str(guarantees.certify_set(models))
     without_maps = [models[0], models[1], models[3], models[5]]
     joint = guarantees.certify_set(without_maps, bound="a-priori")  # by shares: where ties lie at edges, tails count apart
@@ -380,108 +383,6 @@ def test_known_common_radii(sizes: list[int], n_bins: int, hoeffding: float, lar
     assert math.sqrt(math.log(2 * len(counts) / 0.1) / (2 * min(counts))) == pytest.approx(hoeffding, abs=5e-4)
     assert max(guarantees.exact_radius(count, level) for count in set(counts)) == pytest.approx(largest, abs=5e-4)
     assert guarantees.common_radius(counts, 0.1) == pytest.approx(common, abs=5e-4)
-
-
-# For the chance of a failure, which may depend on the radius so little that this moves the radius by 1e-8.
-ROUNDING = 1e-15
-LARGEST_ALPHA = 0.5 - 2 * ROUNDING
-
-small_cells = st.lists(st.tuples(st.integers(0, 16), st.sampled_from([0.0, 0.0, 0.125])), min_size=1, max_size=4)
-
-
-@settings(max_examples=25, deadline=None)
-@given(small_cells.filter(lambda cells: any(count for count, _ in cells)), st.floats(0.001, 0.5))
-@example([(2, 0.0)], 0.5)
-def test_the_common_radius_equals_the_exact_search(cells: list[tuple[int, float]], alpha: float) -> None:
-    counts, shifts = (list(column) for column in zip(*cells, strict=True))
-    radius = guarantees.common_radius(counts, alpha, shifts=shifts)
-    # Cells that fail hardly ever enter with more than their chance.
-    assert radius <= reference.common_radius(counts, alpha, shifts) + 1e-8
-    assert radius >= reference.common_radius(counts, alpha + ROUNDING, shifts) - 3e-12
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(1, 2000), min_size=1, max_size=20), st.floats(1e-6, LARGEST_ALPHA))
-@example([2], LARGEST_ALPHA)
-def test_the_common_radius_is_never_above_the_largest_at_sidak_and_never_below_the_largest_at_alpha(
-    counts: list[int], alpha: float
-) -> None:
-    common, level = guarantees.common_radius(counts, alpha), intervals.sidak(alpha, len(counts))
-    assert common <= max(guarantees.exact_radius(count, level - ROUNDING) for count in counts) + 2e-12
-    assert common >= max(guarantees.exact_radius(count, alpha + ROUNDING) for count in counts) - 2e-12
-
-
-@pytest.mark.parametrize("count", [1, 7, 99, 1000])
-def test_cells_of_one_size_have_their_own_radius(count: int) -> None:
-    for n_cells in (1, 3, 40):
-        expected = guarantees.exact_radius(count, intervals.sidak(0.1, n_cells))
-        assert guarantees.common_radius([count] * n_cells, 0.1) == pytest.approx(expected, abs=2e-12)
-
-
-def test_cells_without_samples_are_left_out_and_order_does_not_matter() -> None:
-    counts = [40, 0, 400, 41, 0]
-    expected = guarantees.common_radius([41, 40, 400], 0.1)
-    assert guarantees.common_radius(counts, 0.1) == guarantees.common_radius(counts[::-1], 0.1) == expected
-    assert guarantees.common_radius([0, 0], 0.1) == 0.0
-
-
-def test_the_common_radius_of_many_different_counts_takes_seconds() -> None:
-    # Hundreds of counts, none much smaller than the others.
-    counts = np.random.default_rng(5).integers(300, 900, 10_000)
-    started = time.perf_counter()
-    radius = guarantees.common_radius(counts, 0.1)
-    assert time.perf_counter() - started < 20.0
-    level = intervals.sidak(0.1, len(counts))
-    assert 0.5 * guarantees.exact_radius(300, level) < radius < guarantees.exact_radius(300, level)
-
-
-def test_few_frequencies_and_a_coarser_grid_find_the_maximum_of_all() -> None:
-    rng = np.random.default_rng(8)
-    counts = np.floor(np.exp(rng.uniform(math.log(2), math.log(20_000), 300)))
-    radii = np.minimum(rng.uniform(0.5, 8.0, 300) * 0.5 / np.sqrt(counts), 1.0)
-    expected = [theory.worst_failure(int(count), radius) for count, radius in zip(counts, radii.tolist(), strict=True)]
-    assert failures_within(counts, radii, 1e-300) == pytest.approx(np.array(expected), rel=1e-6)
-    assert near_failures(counts, radii) == pytest.approx(np.array(expected), rel=1e-6)
-
-
-@pytest.mark.parametrize(("size", "epsilon"), [(30, 0.2), (500, 0.06), (564, 0.15794907), (3000, 0.02), (3000, 0.0005)])
-def test_the_worst_failure_is_that_of_all_frequencies(size: int, epsilon: float) -> None:
-    candidates = np.arange(0.0, math.ceil(size * (1.0 - epsilon)))
-    failures = law.failures_above(candidates, size, math.floor(2.0 * size * epsilon), epsilon)
-    (found,) = failures_beyond(np.array([float(size)]), np.array([epsilon]), 256)
-    assert found == pytest.approx(min(1.0, failures.max()), rel=1e-12)
-    (near,) = law.near_failures(np.array([float(size)]), np.array([epsilon]))
-    assert near <= found * (1.0 + 1e-12)
-
-
-def test_shifts_beyond_the_precision_end_the_search() -> None:
-    """Where neighbouring doubles are farther apart than the radius is to be found."""
-    assert guarantees.common_radius([100], 0.1, shifts=[9000.0]) == pytest.approx(9000.0 + guarantees.common_radius([100], 0.1))
-
-
-@pytest.mark.parametrize("factor", [0.0, 0.5, 0.999])
-def test_a_search_that_was_misled_is_corrected(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
-    """The failures near the worst frequencies only lead to the radius; it is confirmed by the whole ones."""
-    counts = [30, 500, 564, 3000]
-    expected = guarantees.common_radius(counts, 0.1)
-    near = law.near_failures
-    monkeypatch.setattr(simultaneous_cells, "near_failures", lambda sizes, radii: factor * near(sizes, radii))
-    found = guarantees.common_radius(counts, 0.1)
-    assert found == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([3, -1], 0.1, None), r"counts\[1\] is -1"),
-        (([3, 1], 0.9, None), "did you mean 0.1"),
-        (([3, 1], 0.1, [0.1]), "one distance for each of the 2 cells"),
-        (([3, 1], 0.1, [0.1, -0.1]), "none of them negative"),
-        (([3, 1], 0.1, [0.1, math.nan]), "none of them negative"),
-    ],
-)
-def test_the_common_radius_refuses(arguments: tuple[Any, Any, Any], message: str) -> None:
-    refused(InputError, message, guarantees.common_radius, *arguments[:2], shifts=arguments[2])
 
 
 # ---------------------------------------------------------------------------------------------- shares of alpha

@@ -357,6 +357,7 @@ def inwards(end: float, towards: float) -> float:
     return end + 2.5e-16 if towards > end else end - 2.5e-16
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 1e-3, 1e-12, 1e-50, SMALLEST, 1e-110])
 @pytest.mark.parametrize(("x", "n"), [(0, 1), (1, 5), (2, 5), (4, 5), (3, 40), (20, 40), (39, 40), (60, 200), (200, 200)])
 def test_clopper_pearson_is_valid_and_tight_at_any_level(x: int, n: int, alpha: float) -> None:

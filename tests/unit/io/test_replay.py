@@ -197,6 +197,7 @@ def fitted(*options: str) -> fb.BinnedModel:
     return fb.load("m.fbm")
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("scores_csv")
 @pytest.mark.parametrize("options", [[], ["--weights", "k"], ["--weights", "w"], ["--method", "isotonic"]])
 def test_a_csv_file_is_parsed_once(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,6 +312,7 @@ def test_labels_in_words_without_positive_show_the_way() -> None:
 # ---------------------------------------------------------------------- little memory
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited by Linux alone")
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("megabytes", [400, 450, 500, 550, 600, 700])

@@ -89,6 +89,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 DRAWN = [*((name, "default") for name in CASES), *((name, "dark_background") for name in CASES if "," not in name)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "style"), DRAWN)
 def test_everything_is_inside_and_no_text_lies_over_another(name: str, style: str) -> None:
     with plt.style.context(style):
@@ -131,6 +132,7 @@ def texts_of(ax: Any) -> list[Any]:
     return [text for text in found if text.get_visible() and text.get_text()]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("multiples")])
 def test_axes_are_labelled_and_hold_a_few_ticks(name: str) -> None:
     figure, ax = plt.subplots(figsize=(4.8, 4.4), layout="constrained")
