@@ -28,7 +28,7 @@ def bench_certificate(n: int, is_long: bool, benchmark, report) -> None:
     data = rows("uniform", n)
     fine, bins = (method.fit(*data).model_ for method in (fb.CertifiedCalibration(10), fb.UniformMassBinning(10)))
     assert certify_set([fine]).epsilon == fine.certificate().epsilon >= 0.5 * bins.certificate().epsilon > 0.0
-    ways = {"fine": fine.certificate, "bins": bins.certificate}
+    ways = {"fine": fine.certificate, "bins": partial(bins.certificate, bound="clopper-pearson")}
     timed = paired(ways, seconds=4 if is_long else 1, clock=time.process_time)
     report(cases.certificate(n), cases.CERTIFICATE_TO_BINS, timed.ratio("fine", to="bins"))
     benchmark.pedantic(fine.certificate, rounds=5)
@@ -42,7 +42,8 @@ def bench_certify_set(is_long: bool, benchmark, report) -> None:
     parts = zip(np.split(scores, starts)[1:], np.split(labels, starts)[1:], strict=True)
     models = [fb.UniformMassBinning(10).fit(*part).model_ for part in list(parts)[:999]]
     joint = certify_set(models)
-    alone = [model.certificate(alpha=part.alpha) for model, (_, part) in zip(models, joint.parts, strict=True)]
+    parts = zip(models, joint.parts, strict=True)
+    alone = [model.certificate(part.alpha, bound="clopper-pearson") for model, (_, part) in parts]
     assert alone == [part for _, part in joint.parts]
     report(cases.CERTIFY_SET, cases.CPU_MS, _ms(partial(certify_set, models), is_long))
     benchmark.pedantic(certify_set, args=(models,), rounds=1)

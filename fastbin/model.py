@@ -6,6 +6,7 @@ and files use the same bytes, and nothing is mirrored here.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -34,6 +35,7 @@ from fastbin._model.parts import Parts, Saved
 if TYPE_CHECKING:
     from fastbin._base.cells import Key
     from fastbin.guarantees import Certificate
+    from fastbin.guarantees.certificate import Certificates
 
 
 IntervalBound = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
@@ -309,7 +311,9 @@ class BinnedModel(Saved, NativeModel, Parts):
 
         return guarantees.interval(self._evidence(), alpha=check_alpha(alpha), bound=bound, simultaneous=simultaneous)
 
-    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
+    def certificate(
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population"
+    ) -> Certificate:
         """The guarantee about the values, in words and numbers.
 
         Parameters
@@ -320,12 +324,15 @@ class BinnedModel(Saved, NativeModel, Parts):
             "conditional": every value is within epsilon of the truth. "marginal": the value of a random new sample is.
             "ece": the l1 expected calibration error is at most epsilon. "expected-ece": its mean over data sets is.
         bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
-            "common", the default of "conditional" where bins have one value and no scores tie at their edges, is one radius
-            around the mean labels of all bins; "clopper-pearson", else its default and that of "marginal", rests on the
-            binomial distribution of this model's tally; "hull", for the same kinds, is about 1 / count larger and holds for
-            any distribution of scores; "data", the default of "ece", rests on its values; "a-priori" is what is known before
-            any label is seen, the default of "expected-ece"; "hoeffding" the papers' closed formulas. Choose before looking at
-            the results.
+            "common", the default of "conditional" where up to 100 bins have one value each and no scores tie at their edges, is
+            one radius around the mean labels of all bins; "clopper-pearson", else its default and that of "marginal", rests on
+            the binomial distribution of this model's tally; "hull", for the same kinds, is about 1 / count larger and holds
+            for any distribution of scores; "data", the default of "ece", rests on its values; "a-priori" is what is known
+            before any label is seen, the default of "expected-ece"; "hoeffding" the papers' closed formulas. Choose before
+            looking at the results.
+        about : {"population", "calibration rows"}
+            Whose true frequency the values are compared with. "calibration rows", for audits: the average that the calibration
+            rows of a bin are served, and the average of their true probabilities; these rows need not be draws of a population.
 
         Returns
         -------
@@ -338,7 +345,29 @@ class BinnedModel(Saved, NativeModel, Parts):
         """
         from fastbin import guarantees
 
-        return guarantees.certify(self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound)
+        return guarantees.certify(self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, about=about)
+
+    def certificates(self, alpha: float = 0.1) -> Certificates:
+        """Every kind of promise that this model supports, by its default bound; ``print`` shows them.
+
+        Parameters
+        ----------
+        alpha : float, from 1e-100 to 1/2
+            The chance that a promise fails, each by itself. Choose one before looking at the numbers.
+
+        Returns
+        -------
+        Certificates
+            A table with a row for each kind, and its sentence; ``.certificates`` are the `Certificate` objects.
+
+        Raises
+        ------
+        GuaranteeError
+            If the model supports none.
+        """
+        from fastbin.guarantees.certificate import Certificates
+
+        return Certificates.of(partial(self.certificate, alpha))
 
     def _evidence(self) -> BinnedModel:
         """This model, where it has a tally to reason from."""

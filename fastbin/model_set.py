@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,6 +25,7 @@ from fastbin.model import BinnedModel, IntervalBound
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate, SetCertificate
+    from fastbin.guarantees.certificate import Certificates
 
 # With what their cells are called in promises.
 SET_KINDS = {"given": "cells", "segments": "segments", "top-label": "predicted classes", "class-wise": "classes"}
@@ -372,8 +373,9 @@ class ModelSet(Saved, NativeModelSet, Parts):
         return guarantees.set_intervals(models, check_alpha(alpha), bound, simultaneous, **words)
 
     def certificate(
-        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
-    ) -> SetCertificate | Certificate:
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint",
+        *, about: str = "population",
+    ) -> SetCertificate | Certificate:  # fmt: skip
         """The guarantee about the values of all models at once.
 
         Parameters
@@ -382,6 +384,8 @@ class ModelSet(Saved, NativeModelSet, Parts):
             As for `BinnedModel.certificate`.
         which : "joint" or a key
             With a key, the certificate of that model alone, at its own alpha. (Of a cell that is called so: ``set["joint"]``.)
+        about
+            As for `BinnedModel.certificate`.
 
         Returns
         -------
@@ -390,9 +394,15 @@ class ModelSet(Saved, NativeModelSet, Parts):
         from fastbin import guarantees
 
         if which != "joint":
-            return self[which].certificate(alpha, kind, bound)
+            return self[which].certificate(alpha, kind, bound, about=about)
         models, words = self._evidence()
-        return guarantees.certify_set(models, check_alpha(alpha), kind, bound, **words)
+        return guarantees.certify_set(models, check_alpha(alpha), kind, bound, about=about, **words)
+
+    def certificates(self, alpha: float = 0.1) -> Certificates:
+        """Every kind of promise about all models at once, by its default bound; see `BinnedModel.certificates`."""
+        from fastbin.guarantees.certificate import Certificates
+
+        return Certificates.of(partial(self.certificate, alpha))
 
     def _evidence(self) -> tuple[list[BinnedModel], dict[str, Any]]:
         """The models, and what promises about them need to know of the set."""

@@ -312,6 +312,7 @@ class Calibrator(Estimator[BinnedModel]):
     predict_interval = asks_model(BinnedModel.predict_interval)
     predict_set = asks_model(BinnedModel.predict_set)
     certificate = asks_model(BinnedModel.certificate)
+    certificates = asks_model(BinnedModel.certificates)
 
 
 # What the parameters of calibrators, and of their `fit`, mean: for `shared_docs`.

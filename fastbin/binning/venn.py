@@ -207,7 +207,9 @@ class VennAbers(Binning):
         """(p0, p1) for each score, float64 (n, 2), with p0 <= p1; arguments as in `predict`. O(log n) a score at most."""
         return predict_venn(self.model_, scores, nan=nan)
 
-    def certificate(self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
+    def certificate(
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population"
+    ) -> Certificate:
         """Raises GuaranteeError: the pair is valid, its merged probability is not certified."""
         self._refuse_guarantee()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any, NamedTuple
@@ -28,6 +28,9 @@ CERTIFICATE_BOUNDS = {
     "ece": ("data", "a-priori", "hoeffding"),
     "expected-ece": ("a-priori", "hoeffding"),
 }
+# What a promise compares averages of served values with: the true frequencies in the population, or the average true
+# probabilities of the rows that calibrated.
+ABOUT = ("population", "calibration rows")
 # What can be computed before any label is seen.
 PRIOR_BOUNDS = ("a-priori", "hoeffding")
 
@@ -79,6 +82,11 @@ ASSUMPTIONS = {
         "repeated customers, overlapping windows: sample whole clusters, and keep one row of each, chosen at random; common "
         "shocks: a smaller alpha gives wider intervals, as a margin and not as a proof; a population that changes: `fb.online` "
         "detects it, `fb.shift` corrects known kinds",
+    ),
+    "labels": Assumption(
+        "given their features the labels of the calibration rows are independent, each with a probability of its own",
+        '`about="calibration rows"`, in place of the first',
+        "labels that decide one another, common shocks: a smaller alpha gives wider intervals, as a margin and not as a proof",
     ),
     "training": Assumption(
         "the scores were trained on other data",
@@ -141,6 +149,11 @@ def assumptions_of(evidence: Evidence, kind: str, bound: str = "") -> tuple[str,
 # ------------------------------------------------------------------------------------------------- the certificates
 
 
+# What the values of a model are compared with.
+TRUTHS = {
+    "population": "the true frequency of {event}",
+    "calibration rows": "the average of their true probabilities of {event}",
+}
 # For each word for the cells of a set: one of them, and what the values are compared with.
 CELLS = {
     "cells": ("cell", "the true frequency of {event}"),
@@ -160,6 +173,7 @@ class _Words(NamedTuple):
     left_out: str
     truth: str  # what values are compared with
     every: str = ""  # for what the next sample counts
+    of_rows: bool = False  # whether the promise is about the calibration rows alone
 
 
 @dataclass(frozen=True)
@@ -196,7 +210,7 @@ class _Promise:
         return ()
 
     def __str__(self) -> str:
-        models, n_samples, n_bins, fine, left_out, truth, every = self._sentence()
+        models, n_samples, n_bins, fine, left_out, truth, every, of_rows = self._sentence()
         samples, distance = f"{n_samples:,} calibration samples", rounded_up(self.epsilon)
         of_each, of_models = (f" of each of {models}", f" of {models}") if models else ("", "")
         if self.kind == "expected-ece":
@@ -209,6 +223,9 @@ class _Promise:
             at_once = f"{of_each} at once, and so of all of them," if models else ""
             return f"{sure}, {error}{at_once} is at most {distance}{left_out}."
         served = "the average of what is served" if fine else "the predicted probability"
+        if of_rows:
+            sure = f"With probability at least {sureness(self.alpha)} over the labels of the {samples}"
+            served = f"{served} to its samples" if fine else "the probability that its samples are served"
         if self.kind == "marginal":
             sure += " and the next sample"
             if not models and not fine:
@@ -265,6 +282,9 @@ class Certificate(_Promise):
         score" (whole ties). Mostly empty.
     event : str
         What the values are the probability of; "" where it is not known: label 1.
+    about : {"population", "calibration rows"}
+        Whose true frequency the values are compared with: that of the bin in the population, or the average true probability of
+        the calibration rows in the bin.
 
     Examples
     --------
@@ -290,6 +310,7 @@ class Certificate(_Promise):
     terms: tuple[tuple[str, float], ...] = ()
     silent: str = ""
     event: str = ""
+    about: str = ABOUT[0]
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"terms": [list(term) for term in self.terms]}
@@ -306,8 +327,9 @@ class Certificate(_Promise):
             holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"
             left_out = f", leaving out {name_bins(self.uncovered_bins)}, which {holds}"
         left_out += f" (nothing is promised {self.silent})" if self.silent else ""
+        truth = TRUTHS[self.about].format(event=event_words(self.event))
         return _Words(
-            "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, f"the true frequency of {event_words(self.event)}"
+            "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, truth, of_rows=self.about == "calibration rows"
         )
 
 
@@ -338,6 +360,7 @@ class SetCertificate(_Promise, Table):
         the pool.
     uncovered : tuple of (name, tuple of int)
         The bins of each model that hold no sample of their own and are left out. A model without samples is not in `parts`.
+    {about}
 
     Examples
     --------
@@ -359,6 +382,7 @@ class SetCertificate(_Promise, Table):
     n_samples: int
     parts: tuple[tuple[Any, Certificate], ...]
     uncovered: tuple[tuple[Any, tuple[int, ...]], ...] = ()
+    about: str = ABOUT[0]
 
     def to_dict(self) -> dict[str, Any]:
         parts = [[name, part.to_dict()] for name, part in self.parts]
@@ -385,10 +409,11 @@ class SetCertificate(_Promise, Table):
         return (as_html(words, n_text=1),)
 
     def _sentence(self) -> _Words:
-        truth = CELLS[self.cells][1].format(event=event_words(self.event))
+        of_rows = self.about == "calibration rows"
+        truth = (TRUTHS[self.about] if of_rows else CELLS[self.cells][1]).format(event=event_words(self.event))
         every = " for every class" if self.cells == "classes" else ""
         fine = any(part.n_steps for _, part in self.parts)
-        return _Words(self._models(), self.n_samples, self.n_bins, fine, self._left_out(), truth, every)
+        return _Words(self._models(), self.n_samples, self.n_bins, fine, self._left_out(), truth, every, of_rows)
 
     def _models(self) -> str:
         """How many cells of which kind, the pool named apart."""
@@ -413,6 +438,49 @@ class SetCertificate(_Promise, Table):
             silent = [name for name, part in self.parts if part.silent == where]
             left_out += f" (nothing is promised {where} of {name_cells(silent, 3)})"
         return left_out
+
+
+class Certificates(Table):
+    """Every kind of promise that a model supports, by its default bound: a row, and a sentence, for each.
+
+    Each holds by itself: choose one before looking at the numbers, as the best of several does not hold at its alpha.
+    """
+
+    def __init__(self, certificates: Sequence[_Promise]) -> None:
+        self.certificates = tuple(certificates)
+
+    @classmethod
+    def of(cls, certify: Callable[..., _Promise]) -> Certificates:
+        """Those that `certify` gives for a kind and what it is about; what does not exist is left out.
+
+        Raises
+        ------
+        GuaranteeError
+            Where there is none at all: that of the conditional one.
+        """
+        found, missing = [], []
+        for kind, about in [*((kind, ABOUT[0]) for kind in CERTIFICATE_BOUNDS), ("conditional", ABOUT[1])]:
+            try:
+                found.append(certify(kind=kind, about=about))
+            except GuaranteeError as error:
+                missing.append(error)
+        if not found:
+            raise missing[0]
+        return cls(found)
+
+    def __len__(self) -> int:
+        return len(self.certificates)
+
+    def _columns(self) -> Columns:
+        columns = {name: [getattr(each, name) for each in self.certificates] for name in ("kind", "about", "bound", "epsilon")}
+        return {**columns, "promise": list(map(str, self.certificates))}
+
+    def _about(self) -> str:
+        return f"{len(self)} promises, each of which holds by itself; choose one before you look"
+
+    def __str__(self) -> str:
+        lines = [f"{each.kind} ({each.bound}): {each}" for each in self.certificates]
+        return "\n- ".join([f"{self._about()}:", *lines])
 
 
 def certificate_of(

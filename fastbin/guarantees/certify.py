@@ -11,10 +11,11 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import check_alpha, check_choice
-from fastbin._base.errors import GuaranteeError
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.ranks import fine_ranks, step_ranks
 from fastbin._core.schemes import CERTIFIED, SCHEMES
 from fastbin.guarantees.certificate import (
+    ABOUT,
     CERTIFICATE_BOUNDS,
     Certificate,
     about_ties,
@@ -37,7 +38,9 @@ from fastbin.guarantees.evidence import (
     has_whole_ties,
     interior_for_any_law,
     is_moved,
+    require_guarantee,
     require_interior,
+    rows_of_bins,
 )
 from fastbin.guarantees.intervals import interval, interval_of_interior
 from fastbin.guarantees.law import ece_bound, exact_radius, one_sided_radius
@@ -47,7 +50,14 @@ from fastbin.intervals import sidak
 from fastbin.intervals.binomial import beta_quantile, exact_ends
 
 
-def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None) -> Certificate:
+def certify(
+    evidence: Evidence,
+    alpha: float = 0.1,
+    kind: str = "conditional",
+    bound: str | None = None,
+    *,
+    about: str = "population",
+) -> Certificate:
     """The promise of a fitted model about its probabilities on new samples of the same population.
 
     Parameters
@@ -59,9 +69,9 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         What is promised; see `Certificate`.
     bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
-        How it is computed. By default, for "conditional" "common" where bins have one value and label sums are binomial, and
-        else "clopper-pearson", as for "marginal"; "data" for "ece", "a-priori" for "expected-ece". Decide before looking at the
-        result: the best of several is not a guarantee at alpha.
+        How it is computed. By default, for "conditional" "common" where up to 100 bins have one value each and label sums are
+        binomial, and else "clopper-pearson", as for "marginal"; "data" for "ece", "a-priori" for "expected-ece". Decide before
+        looking at the result: the best of several is not a guarantee at alpha.
 
         * "common", for "conditional": one radius around the mean labels of all bins (`common_radius` with their label sums),
           and the distances of the values from these means. Never above "a-priori" where values are the means; mostly below
@@ -79,6 +89,12 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
           mean error of a binomial mean; known before the labels. For values that are the means of their bins.
         * "hoeffding": Gupta & Ramdas 2021, equations (8), (10) and (11) and Theorem 4(b), as printed; for other
           partitions Hoeffding's inequality with a union bound over the bins (ibid., Appendix B).
+
+    about : {"population", "calibration rows"}
+        Whose true frequency the values are compared with. "calibration rows": in each bin the average of what its calibration
+        rows are served is within epsilon of the average of their true probabilities. For audits: rows need not be draws of a
+        population, only their labels independent; nothing is said about other rows. Of kind "conditional", by
+        "clopper-pearson".
 
     Returns
     -------
@@ -112,6 +128,8 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
     evidence = as_evidence(evidence)
+    if check_choice(about, "about", ABOUT) == "calibration rows":
+        return _certify_rows(evidence, alpha, kind, bound)
     bound = bound_for(evidence, kind, bound)
     if is_moved(evidence):
         return _certify_moved(evidence, alpha, kind, bound)
@@ -135,18 +153,22 @@ def certify(evidence: Evidence, alpha: float = 0.1, kind: str = "conditional", b
 
 # The bounds of a promise about each bin that are ends of an interval.
 OF_INTERVALS = ("clopper-pearson", "hull")
+# A common radius of so many bins takes a tenth of a second; Clopper-Pearson intervals take a millisecond.
+MOST_BINS_BY_ONE_RADIUS = 100
 
 
 def bound_for(evidence: Evidence, kind: str, bound: str | None) -> str:
     """The bound that was asked for, or the default of this kind of promise about this model.
 
     A conditional promise is by one radius where bins have one value, which their fit made of their mean labels, and label sums
-    are binomial. The scheme and the ties decide, never the labels.
+    are binomial, unless there are so many bins that it takes long. The scheme, the ties and the number of bins decide, never
+    the labels.
     """
     if bound is not None or kind != "conditional":
         return check_bound(bound, kind)
     has_means = SCHEMES[evidence.scheme].continuable and not is_of_steps(evidence) and not is_moved(evidence)
-    return "common" if has_means and not has_whole_ties(evidence) else check_bound(None, kind)
+    is_quick = int(evidence.n_bins) <= MOST_BINS_BY_ONE_RADIUS
+    return "common" if has_means and is_quick and not has_whole_ties(evidence) else check_bound(None, kind)
 
 
 def _certify_by_common_radius(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> Certificate:
@@ -440,6 +462,62 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> C
     return certificate_from_intervals(
         evidence, at_target, served=served, alpha=alpha, kind=kind, bound=bound, theorem=theorem, assumptions=tuple(assumptions)
     )
+
+
+# ------------------------------------------------------------------------------------------------- the calibration rows
+
+_OF_ROWS = (
+    "Clopper & Pearson 1934 for sums of independent labels of any probabilities, by Hoeffding 1956, with Markov's inequality "
+    "at a single label of one kind, and Sidak's level over the bins (fastbin, Theorem F11)"
+)
+
+
+def check_of_rows(kind: str, bound: str | None) -> str:
+    """The bound of a promise about the calibration rows; an error where it is asked for another kind, or by another bound."""
+    for argument, value, asked in (("kind", kind, "conditional"), ("bound", bound or "clopper-pearson", "clopper-pearson")):
+        if value != asked:
+            remedy = "a promise about the calibration rows is of kind 'conditional', by bound='clopper-pearson'; leave both out"
+            raise InputError(None, remedy, argument=argument, value=value)
+    return "clopper-pearson"
+
+
+def _certify_rows(evidence: Evidence, alpha: float, kind: str, bound: str | None) -> Certificate:
+    """How far the average served is from the average true probability of the calibration rows of each bin."""
+    bound = check_of_rows(kind, bound)
+    require_guarantee(evidence)
+    counts, ones = rows_of_bins(evidence)
+    covered = counts > 0
+    require_samples(covered)
+    intervals = ends_of_rows(ones, counts, sidak(alpha, int(np.count_nonzero(covered))))
+    served = _served_on_rows(evidence, counts) if has_steps(evidence) else None
+    assumptions = sentences("labels", "training", *["random values"] * (evidence.delta > 0.0))
+    certificate = certificate_from_intervals(
+        evidence, intervals, covered, served=None if served is None else (served, served), alpha=alpha, kind=kind, bound=bound,
+        theorem=_OF_ROWS, assumptions=tuple(assumptions), about="calibration rows",
+    )  # fmt: skip
+    return replace(certificate, silent="")
+
+
+def ends_of_rows(ones: Int64s, counts: Int64s, level: float) -> Float64s:
+    """float64 (n_bins, 2): the interval of the average of probabilities of independent labels, missed with `level` at most.
+
+    That of Clopper and Pearson, but for a lower end at one label 1, and an upper end at one label 0, of level / (2 counts)
+    from the end of the scale.
+    """
+    ends = exact_ends(ones, counts, level)
+    least = level / (2.0 * np.maximum(counts, 1))
+    lower = np.where(ones == 1, np.minimum(ends[:, 0], least), ends[:, 0])
+    upper = np.where(ones == counts - 1, np.maximum(ends[:, 1], 1.0 - least), ends[:, 1])
+    return np.stack([lower, upper], axis=1)
+
+
+def _served_on_rows(evidence: Any, counts: Int64s) -> Float64s:
+    """What the rows of each bin that are counted are served on average; a lone row that is not counted is in the first step."""
+    values, of_steps = np.asarray(evidence.values, np.float64), np.asarray(evidence.step_counts, np.int64)
+    starts = np.asarray(evidence.first_step)
+    left_out = np.add.reduceat(of_steps, starts) - counts
+    sums = np.add.reduceat(of_steps * values, starts) - left_out * values[starts]
+    return np.asarray(sums / np.maximum(counts, 1))
 
 
 # ------------------------------------------------------------------------------------------------- two resolutions

@@ -208,7 +208,7 @@ def require_interior(evidence: Evidence, *, moved: bool = False) -> Interior:
     counts = np.asarray(evidence.counts, dtype=np.int64)
     label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
     if has_whole_ties(evidence):
-        return _whole_interior(evidence, counts, label_sums)
+        return _whole_interior(evidence)
     if not SCHEMES[evidence.scheme].averages_boundary:
         return Interior.of(counts, label_sums)
     if evidence.n_bins_asked not in (0, evidence.n_bins):
@@ -264,10 +264,17 @@ def refuse_whole_ties(evidence: Evidence, what: str) -> None:
         )
 
 
-def _whole_interior(evidence: Evidence, counts: Int64s, label_sums: Int64s) -> Interior:
+def rows_of_bins(evidence: Evidence) -> tuple[Int64s, Int64s]:
+    """The calibration rows of each bin whose labels are known, and how many of these are 1: ties and edges change nothing."""
+    counts, ones = (np.asarray(column, dtype=np.int64) for column in (evidence.counts, evidence.label_sums))
+    if has_whole_ties(evidence) and evidence.scheme in LEAVE_A_CUT_OUT:
+        sure, _, left_out = np.asarray(evidence.tie_counts, dtype=np.int64).T
+        return counts + (sure > 0), ones + left_out
+    return counts, ones
+
+
+def _whole_interior(evidence: Evidence) -> Interior:
     """The bins with all samples at their edges, and without the r of them, f with label 1, that the ranks placed there."""
-    sure, sure_ones, left_out = np.asarray(evidence.tie_counts, dtype=np.int64).T
-    if evidence.scheme in LEAVE_A_CUT_OUT:
-        counts, label_sums = counts + (sure > 0), label_sums + left_out
-    first = Reading(counts, label_sums)
-    return Interior(first, Reading(counts - sure, label_sums - sure_ones), np.zeros(counts.shape, dtype=np.bool_))
+    sure, sure_ones, _ = np.asarray(evidence.tie_counts, dtype=np.int64).T
+    first = Reading(*rows_of_bins(evidence))
+    return Interior(first, Reading(first.counts - sure, first.label_sums - sure_ones), np.zeros(sure.shape, dtype=np.bool_))

@@ -14,6 +14,7 @@ from fastbin._base.checks import SMALLEST_ALPHA, check_alpha, check_choice, refu
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin.guarantees.certificate import (
+    ABOUT,
     CELLS,
     Certificate,
     SetCertificate,
@@ -29,6 +30,7 @@ from fastbin.guarantees.certify import (
     boundary_shifts,
     certify,
     certify_bins,
+    check_of_rows,
     is_of_steps,
     require_means,
 )
@@ -77,6 +79,7 @@ def certify_set(
     kind: str = "conditional",
     bound: str | None = None,
     *,
+    about: str = "population",
     class_wise: bool = False,
     names: Sequence[Any] | None = None,
     cells: str = "cells",
@@ -103,6 +106,8 @@ def certify_set(
         has its own radius at its own level, which takes about ten milliseconds a model. With "a-priori" a conditional promise
         is the least epsilon that all bins of all models keep at once (`common_radius`), unless whole groups of equal scores lie
         at edges.
+    about : {"population", "calibration rows"}
+        As in `certify`.
     class_wise : bool
         Whether the same samples serve all models.
     names : sequence, optional
@@ -147,7 +152,10 @@ def certify_set(
     cells = check_choice(cells, "cells", tuple(CELLS))
     every = _cells(models, names, cells)
     covered = [cell for cell in every if cell.n_covered]
-    bound = bound_for(covered[0].model, kind, bound) if len(covered) == 1 else check_bound(bound, kind)
+    if check_choice(about, "about", ABOUT) == "calibration rows":
+        bound = check_of_rows(kind, bound)
+    else:
+        bound = bound_for(covered[0].model, kind, bound) if len(covered) == 1 else check_bound(bound, kind)
     if not covered:
         raise GuaranteeError(f"none of the {len(every)} {cells} holds a sample, so there is nothing to certify")
     if not class_wise:
@@ -155,8 +163,8 @@ def certify_set(
     if _has_one_radius(covered, kind, bound) and not class_wise:
         parts = _parts_of_one_radius(covered, alpha, cells)
     else:
-        parts = _parts(covered, _levels(covered, alpha, kind, class_wise).tolist(), kind, bound, cells)
-    return _joined(every, parts, alpha=alpha, kind=kind, bound=bound, cells=cells, class_wise=class_wise)
+        parts = _parts(covered, _levels(covered, alpha, kind, class_wise).tolist(), kind, bound, cells, about)
+    return _joined(every, parts, alpha=alpha, kind=kind, bound=bound, cells=cells, class_wise=class_wise, about=about)
 
 
 @shared_docs(certify_set.__doc__, interval.__doc__)
@@ -348,10 +356,10 @@ def _parts_of_one_radius(covered: list[_Cell], alpha: float, cells: str) -> list
     return parts
 
 
-def _parts(covered: list[_Cell], levels: list[float], kind: str, bound: str, cells: str) -> list[_Part]:
+def _parts(covered: list[_Cell], levels: list[float], kind: str, bound: str, cells: str, about: str = ABOUT[0]) -> list[_Part]:
     """Every model at its own level; those of one value a bin at once."""
     found: dict[int, Certificate] = {}
-    if bound in OF_INTERVALS:
+    if bound in OF_INTERVALS and about == "population":
         plain = [j for j, cell in enumerate(covered) if not is_moved(cell.model) and not is_of_steps(cell.model)]
         if plain:
             models, tallies = [covered[j].model for j in plain], [covered[j].tally for j in plain]
@@ -360,7 +368,7 @@ def _parts(covered: list[_Cell], levels: list[float], kind: str, bound: str, cel
     for j, (cell, level) in enumerate(zip(covered, levels, strict=True)):
         if j not in found:
             with _naming(cell.name, cells):
-                found[j] = certify(cell.model, level, kind, bound)
+                found[j] = certify(cell.model, level, kind, bound, about=about)
     return [(cell.name, found[j]) for j, cell in enumerate(covered)]
 
 
@@ -372,7 +380,7 @@ def _part_of_alpha(counts: Int64s, radii: Float64s, level: float) -> float:
 
 
 def _joined(
-    every: list[_Cell], parts: list[_Part], *, alpha: float, kind: str, bound: str, cells: str, class_wise: bool
+    every: list[_Cell], parts: list[_Part], *, alpha: float, kind: str, bound: str, cells: str, class_wise: bool, about: str
 ) -> SetCertificate:
     """The certificate of all, of those of its parts."""
     certificates = [part for _, part in parts]
@@ -402,6 +410,7 @@ def _joined(
         n_samples=max(sizes) if class_wise else sum(sizes),
         parts=tuple(parts),
         uncovered=tuple((name, tuple(bins)) for name, bins in left_out),
+        about=about,
     )
 
 

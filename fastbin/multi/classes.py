@@ -66,6 +66,7 @@ class ClassBinning(Estimator[ModelSet]):
         return np.array(self.model_.columns)
 
     certificate = asks_model(ModelSet.certificate)
+    certificates = asks_model(ModelSet.certificates)
 
     def _check(self, P: Any, labels: Any, sample_weight: Any) -> tuple[Float64s, list[Key], Int64s]:
         """The matrix, the classes, and the column of each label."""
@@ -401,8 +402,9 @@ class ClassWiseBinning(ClassBinning):
         return np.stack(columns, axis=1)
 
     def certificate(
-        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint"
-    ) -> SetCertificate | Certificate:
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint",
+        *, about: str = "population",
+    ) -> SetCertificate | Certificate:  # fmt: skip
         """The guarantee about the values of all classes at once, or of one; see `ModelSet.certificate`.
 
         Raises
@@ -411,7 +413,7 @@ class ClassWiseBinning(ClassBinning):
             With ``normalize=True``; ``model_.certificate`` is about the values before.
         """
         self._require_own_values("certificate")
-        return self.model_.certificate(alpha, kind, bound, which)
+        return self.model_.certificate(alpha, kind, bound, which, about=about)
 
     def _require_own_values(self, what: str) -> None:
         if self.normalize:

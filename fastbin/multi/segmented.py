@@ -158,3 +158,4 @@ class SegmentedBinning(Estimator[ModelSet]):
         return self.model_.predict_set(scores, segments, alpha=alpha, tie_keys=tie_keys, seed=seed)
 
     certificate = asks_model(ModelSet.certificate)
+    certificates = asks_model(ModelSet.certificates)

@@ -357,6 +357,7 @@ class ImportanceWeightedBinning(Calibrator):
         kind: str = "conditional",
         bound: str | None = None,
         *,
+        about: str = "population",
         weight_bound: Any = None,
         weight_error: float | None = None,
     ) -> Certificate:
@@ -370,10 +371,12 @@ class ImportanceWeightedBinning(Calibrator):
             All bins at once, or the bin of the next target sample.
         bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"}, optional
             The `bound` of `interval`, which tells the errors too; "betting" by default.
+        about : {"population"}
+            The target population.
         weight_bound, weight_error
             As in `interval`.
         """
-        kind = check_choice(kind, "kind", ("conditional", "marginal"))
+        kind, about = check_choice(kind, "kind", ("conditional", "marginal")), check_choice(about, "about", ("population",))
         bound = check_choice(METHODS[0] if bound is None else bound, "bound", METHODS[:4])
         ends = self.interval(alpha, bound, kind == "conditional", weight_bound=weight_bound, weight_error=weight_error)
         assumptions = [
@@ -386,7 +389,7 @@ class ImportanceWeightedBinning(Calibrator):
         if weight_error is not None:
             assumptions.append(f"the weights are off by a factor of at most {float(weight_error):g}")
         return certificate_from_intervals(
-            self.model_, ends, alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions
+            self.model_, ends, alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions, about=about
         )
 
 

@@ -347,7 +347,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return self.model_.predict_interval(tops, self._names[columns], alpha=alpha)
 
     def certificate(
-        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population"
     ) -> Certificate | SetCertificate:
         """The guarantee about the calibrated probabilities.
 
@@ -355,7 +355,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         ----------
         alpha : float, from 1e-100 to 1/2
             The chance that the promise fails, over draws of the rows that calibrate.
-        kind, bound
+        kind, bound, about
             As for `BinnedModel.certificate`.
 
         Returns
@@ -377,7 +377,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 "certified are the probabilities before, those of model_: ask model_.certificate(...), or fit with "
                 "multiclass='top-label'"
             )
-        return self.model_.certificate(alpha, kind, bound)
+        return self.model_.certificate(alpha, kind, bound, about=about)
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 from simulation.pages import cells, table
-from simulation.table import PAGE, SIZES, assumptions, conditional, promised
+from simulation.table import PAGE, SIZES, assumptions, conditional, epsilons, promised
 
 
 def test_the_computed_table_is_up_to_date() -> None:
     assert table(PAGE, "promised") == promised()
+
+
+def test_the_epsilons_of_all_promises_come_out_again() -> None:
+    few = cells(epsilons((1000, 10_000)))
+    assert [row[:5] for row in cells(table(PAGE, "epsilons"))] == few
 
 
 def test_the_page_has_the_table_of_assumptions() -> None:

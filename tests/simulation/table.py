@@ -9,12 +9,14 @@ fastbin must be installed. Takes half an hour at the default 20,000 repetitions.
 from __future__ import annotations
 
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from simulation.pages import DOCS, options, write
 from simulation.simulation import POPULATIONS, Binned, binned
 from simulation.test_certificates import misses_of_one_radius
 
+import fastbin as fb
 from fastbin import guarantees
 from fastbin.guarantees.certificate import ASSUMPTIONS
 from fastbin.intervals import (
@@ -65,6 +67,47 @@ def promised() -> str:
     header = ["n", "bins", "(8)", "a-priori", "(11) marginal", "a-priori", "ECE by (8)", "direct"]
     header += ["mean ECE by Theorem 4(b)", "by its proof"]
     return _markdown(header, rows)
+
+
+class Statement(NamedTuple):
+    """A promise, what it needs, when to ask for it, and how."""
+
+    words: str
+    needs: str
+    use: str
+    method: fb.UniformMassBinning | fb.CertifiedCalibration
+    asked: dict[str, str]
+
+
+DRAWS, NO_ATOMS = "rows are draws of the population", "rows are draws of the population; no atoms at edges"
+BINS, FINE, CAPPED = fb.UniformMassBinning(10), fb.CertifiedCalibration(10), fb.CertifiedCalibration(10, recentre="cap")
+STATEMENTS = [
+    Statement(*of)
+    for of in (
+        ("all bins, every value: `UniformMassBinning`", NO_ATOMS, "each value is to be defended", BINS, {}),
+        ('the same by `bound="hull"`', DRAWS, "scores may repeat, though no two samples did", BINS, {"bound": "hull"}),
+        ('the bin of the next row: `kind="marginal"`', NO_ATOMS, "one row at a time matters", BINS, {"kind": "marginal"}),
+        ('calibration error: `kind="ece"`', NO_ATOMS, "errors may offset one another", BINS, {"kind": "ece"}),
+        ("all bins, averages served: `CertifiedCalibration`", NO_ATOMS, "fine values, and averages are enough", FINE, {}),
+        ('the same with `recentre="cap"`', NO_ATOMS, "epsilon is filed", CAPPED, {}),
+        (
+            'all bins, averages served to the calibration rows: `about="calibration rows"`', "independent labels alone",
+            "an audit of rows that nobody drew", CAPPED, {"about": "calibration rows"},
+        ),
+    )
+]  # fmt: skip
+
+
+def epsilons(sizes: tuple[int, ...] = (1000, 10_000, 100_000, 1_000_000)) -> str:
+    """Epsilon of each statement: means over samples whose label is 1 at the rate of its score."""
+    found: list[list[str]] = [[each.words, each.needs, each.use] for each in STATEMENTS]
+    for n in sizes:
+        rng = np.random.default_rng([7, n])
+        every = rng.random((max(2, min(20, 10**6 // n)), n))
+        samples = [(scores, (rng.random(n) < scores).astype(np.uint8)) for scores in every]
+        for row, (*_, method, asked) in zip(found, STATEMENTS, strict=True):
+            row.append(_number(float(np.mean([method.fit(*sample).certificate(**asked).epsilon for sample in samples]))))
+    return _markdown(["promise", "what it needs", "when to ask for it", *(f"n = {n:,}" for n in sizes)], found)
 
 
 def _conditional(sample: Binned, bound: object, level: float) -> tuple[float, float]:
@@ -162,7 +205,12 @@ def weighted(repetitions: int) -> str:
 
 def tables(repetitions: int) -> dict[str, str]:
     """Every table by the name of its marker."""
-    result = {"assumptions": assumptions(), "promised": promised(), "weighted": weighted(min(repetitions, 2000))}
+    result = {
+        "assumptions": assumptions(),
+        "promised": promised(),
+        "epsilons": epsilons(),
+        "weighted": weighted(min(repetitions, 2000)),
+    }
     for n, n_bins in SIZES:
         result[f"conditional-{n}-{n_bins}"] = conditional(n, n_bins, repetitions)
     result["marginal-1000-10"] = marginal_and_ece(1000, 10, repetitions)

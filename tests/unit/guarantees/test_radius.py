@@ -261,6 +261,8 @@ def test_it_is_the_default_where_bins_have_one_value_and_label_sums_are_binomial
         fb.CertifiedCalibration(),
     ):  # fmt: skip
         assert calibrator.fit(scores, labels).certificate().bound == "clopper-pearson"
+    assert fb.UniformMassBinning(100).fit(scores, labels).certificate().bound == "common"
+    assert fb.UniformMassBinning(101).fit(scores, labels).certificate().bound == "clopper-pearson"
     tied = fb.UniformMassBinning(10).fit(np.round(scores, 2), labels)
     assert tied.certificate().bound == "clopper-pearson"
     moved = fb.shift.LabelShift(fb.UniformMassBinning(10).fit(scores, labels), method="known", target_rate=0.2).fit()
