@@ -43,7 +43,7 @@ from fastbin.guarantees.evidence import (
     rows_of_bins,
 )
 from fastbin.guarantees.intervals import interval, interval_of_interior
-from fastbin.guarantees.law import ece_bound, exact_radius, one_sided_radius
+from fastbin.guarantees.law import ece_bound, ece_bound_before, exact_radius, one_sided_radius
 from fastbin.guarantees.n_bins import KINDS, UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.radius import common_radius
 from fastbin.intervals import sidak
@@ -83,8 +83,8 @@ def certify(
         * "hull", for the same: allows for scores at edges that have a probability of their own though no two samples showed it
           (the hull over both labels that a sample at the edge may have). For any distribution, about 1 / count larger; where
           nothing is assumed about ties, the same as "clopper-pearson".
-        * "data", for "ece": `ece_bound` around the values as they are, whatever they are. Where these are the means of their
-          bins it is the same as "a-priori".
+        * "data", for "ece": the smallest of `ece_bound` with and without labels and the a-priori conditional radius, chosen by
+          what each is at most for the counts; around the values as they are, whatever they are.
         * "a-priori": the exact binomial radius of the bins' counts (`exact_radius`), for the ECE kinds `ece_bound` and the
           mean error of a binomial mean; known before the labels. For values that are the means of their bins.
         * "hoeffding": Gupta & Ramdas 2021, equations (8), (10) and (11) and Theorem 4(b), as printed; for other
@@ -93,7 +93,7 @@ def certify(
     about : {"population", "calibration rows"}
         Whose true frequency the values are compared with. "calibration rows": in each bin the average of what its calibration
         rows are served is within epsilon of the average of their true probabilities. For audits: rows need not be draws of a
-        population, only their labels independent; nothing is said about other rows. Of kind "conditional", by
+        population, only their labels independent; nothing is said about other rows. For the kind "conditional", by
         "clopper-pearson".
 
     Returns
@@ -263,6 +263,7 @@ _BINOMIAL = {
     "ze": f"{_INTERIOR} and Corollary 1",
     "umb": f"{_INTERIOR}; Sun, Song & Hero 2023, Lemma 4",
 }
+_BINOMIAL |= dict.fromkeys(CERTIFIED, _BINOMIAL["umd"])
 _WHOLE = (
     "whole groups of equal scores at edges: the label sum of a bin with the samples that ranks placed at its edge, and that "
     "without them, lie on the two sides of a binomial one (fastbin, Theorem F1, after Gupta & Ramdas 2021, Lemma 2)"
@@ -291,7 +292,7 @@ def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tu
     # How far each value lies from the mean of the bin's own labels, whatever an unknown boundary label was.
     values, filled = np.asarray(evidence.values, dtype=np.float64), np.maximum(interior.counts, 1)
     shifts = np.max([np.abs(values - reading.label_sums / filled) for reading in interior.readings], axis=0)
-    return _ece(evidence, interior, alpha, shifts)
+    return _ece(evidence, interior, alpha, shifts, from_labels=len(interior.readings) == 1)
 
 
 def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
@@ -389,7 +390,9 @@ def _paper_theorem(evidence: Evidence, kind: str) -> str:
     return f"{theorem}, without the union bound as in Theorem 4" if kind == "marginal" else theorem
 
 
-def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64s) -> tuple[float, str]:
+def _ece(
+    evidence: Evidence, interior: Interior, alpha: float, shifts: Float64s, *, from_labels: bool = False
+) -> tuple[float, str]:
     if evidence.ties == "isolate":
         raise GuaranteeError(
             "bins that isolate tied scores have no known law of their mass, which McDiarmid's bound on the ECE needs; "
@@ -399,25 +402,32 @@ def _ece(evidence: Evidence, interior: Interior, alpha: float, shifts: Float64s)
     # In a bin without a sample nothing is estimated; its value is off by this at most.
     shifts = np.where(interior.is_covered, shifts, np.maximum(values, 1.0 - values))
     n_seen = int(evidence.n_samples) if evidence.scheme in UNIFORM_MASS else int(interior.counts.sum())
-    conditional = _label_free_radius(evidence, interior, alpha, n_seen)
+    # The choice among the bounds is by the counts alone, so that it costs no alpha.
+    direct = ece_bound(interior.counts, n_seen, alpha)
+    before = ece_bound_before(interior.counts, n_seen, alpha) if from_labels else 1.0
+    conditional = _label_free_radius(evidence, interior, alpha, min(direct, before))
     if conditional is not None:
         theorem = f"exact binomial radius for the bins' counts{_SHARE['conditional']}, which bounds the ECE"
         return conditional + float(shifts.max()) + evidence.delta, f"{theorem}; {binomial_law(evidence)}"
-    radius = ece_bound(interior.counts, n_seen, alpha, shifts=np.minimum(shifts, 1.0)) + evidence.delta
-    return radius, f"McDiarmid's inequality for the ECE; {binomial_law(evidence)}"
+    label_sums = interior.first.label_sums if before < direct else None
+    radius = ece_bound(interior.counts, n_seen, alpha, shifts=np.minimum(shifts, 1.0), label_sums=label_sums) + evidence.delta
+    return radius, f"{_MCDIARMID if label_sums is None else _BERNSTEIN}; {binomial_law(evidence)}"
 
 
-def _label_free_radius(evidence: Evidence, interior: Interior, alpha: float, n_seen: int) -> float | None:
-    """The radius that all bins' means keep at once, where it is below McDiarmid's bound for the ECE of these means; else None.
+_MCDIARMID = "McDiarmid's inequality for the ECE"
+_BERNSTEIN = "Bernstein's inequality for the ECE at the frequencies that the labels allow (fastbin, Theorem F12)"
 
-    The choice depends on counts alone. Where they are known in advance it costs nothing. Else the masses of McDiarmid's bound,
+
+def _label_free_radius(evidence: Evidence, interior: Interior, alpha: float, direct: float) -> float | None:
+    """The radius that all bins' means keep at once, where it is below the direct bounds for the ECE of these means; else None.
+
+    The choice depends on counts alone. Where they are known in advance it costs nothing. Else the masses of the direct bounds,
     which fail with probability 0.1 alpha, may fail just where it is chosen, so the radius gets 0.9 alpha.
     """
     if not interior.is_covered.all():
         return None
     known = evidence.scheme in UNIFORM_MASS and evidence.n_bins == evidence.n_bins_asked
     level = sidak(alpha if known else 0.9 * alpha, interior.counts.shape[0])
-    direct = ece_bound(interior.counts, n_seen, alpha)
     # Many radii take time to compute: not where the standard deviation at a frequency of one half is larger already.
     if 0.5 / math.sqrt(int(interior.counts.min())) > direct:
         return None
@@ -512,7 +522,7 @@ def ends_of_rows(ones: Int64s, counts: Int64s, level: float) -> Float64s:
 
 
 def _served_on_rows(evidence: Any, counts: Int64s) -> Float64s:
-    """What the rows of each bin that are counted are served on average; a lone row that is not counted is in the first step."""
+    """The average that the counted rows of each bin are served; a lone row that is not counted is in the first step."""
     values, of_steps = np.asarray(evidence.values, np.float64), np.asarray(evidence.step_counts, np.int64)
     starts = np.asarray(evidence.first_step)
     left_out = np.add.reduceat(of_steps, starts) - counts
@@ -530,6 +540,8 @@ def _served_on_rows(evidence: Any, counts: Int64s) -> Float64s:
 # The share of a bin's failure probability that goes to the masses of its steps. From .05 to .2 epsilon changes by 1 %.
 SHARE_OF_MASSES = 0.1
 
+# In bins of fewer samples the conditional promise is narrower where label 1 is rare: half at 20 samples.
+FEWEST_FOR_ECE = 50
 # What follows the distance of the rate from the mean label.
 TERMS = ("mean label against mean served", "masses of the steps")
 
@@ -560,6 +572,8 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
         interior = interior_for_any_law(evidence, interior)
     covered = interior.is_covered
     require_samples(covered)
+    if kind == "ece" and (certificate := _certify_ece_of_steps(evidence, interior, alpha)) is not None:
+        return certificate
     if bound == "common":
         rates, low, high = _ends_by_common_radius(evidence, interior, alpha)
         of_rates = _ONE_RADIUS
@@ -575,6 +589,34 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
     terms = _terms(evidence, widest, tuple(rates[widest]), (low[widest], high[widest]))
     names = ("one radius" if bound == "common" else "Clopper-Pearson", *TERMS)
     return replace(certificate, terms=tuple(zip(names, terms, strict=True)))
+
+
+def _certify_ece_of_steps(evidence: Evidence, interior: Interior, alpha: float) -> Certificate | None:
+    """The calibration error on the evidence bins, from that of mean labels and how far these are from what is served.
+
+    None where that is not known, or where the conditional promise, which implies one about this error, may be narrower. The
+    counts alone decide.
+    """
+    counts, ones = interior.first
+    is_known = not has_whole_ties(evidence) and getattr(evidence, "unlabelled_counts", None) is None and has_steps(evidence)
+    if not is_known or int(counts.min()) < FEWEST_FOR_ECE:
+        return None
+    of_labels, n = (1.0 - SHARE_OF_MASSES) * alpha, int(evidence.n_samples)
+    direct, before = ece_bound(counts, n, of_labels), ece_bound_before(counts, n, of_labels)
+    if _label_free_radius(evidence, interior, of_labels, min(direct, before)) is not None:
+        return None
+    means, label_sums = ones / counts, ones if before < direct else None
+    low, high = StepMasses(evidence).average_ends(sidak(SHARE_OF_MASSES * alpha, len(counts)))
+    shifts = np.minimum(np.maximum(np.abs(means - low), np.abs(high - means)), 1.0)
+    theorem = (
+        f"{_MCDIARMID if label_sums is None else _BERNSTEIN}; what is served on average in a bin is known up to the masses of "
+        f"its steps (fastbin, Theorem F13, {_theorems(evidence, for_any_law=False)}); {binomial_law(evidence)}"
+    )
+    return certificate_of(
+        evidence, ece_bound(counts, n, of_labels, shifts=shifts, label_sums=label_sums), interior.is_covered, alpha=alpha,
+        kind="ece", bound="data", n_steps=len(np.asarray(evidence.values)), theorem=theorem,
+        assumptions=assumptions_of(evidence, "ece"),
+    )  # fmt: skip
 
 
 def _theorems(evidence: Evidence, for_any_law: bool) -> str:

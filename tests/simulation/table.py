@@ -90,6 +90,7 @@ STATEMENTS = [
         ('calibration error: `kind="ece"`', NO_ATOMS, "errors may offset one another", BINS, {"kind": "ece"}),
         ("all bins, averages served: `CertifiedCalibration`", NO_ATOMS, "fine values, and averages are enough", FINE, {}),
         ('the same with `recentre="cap"`', NO_ATOMS, "epsilon is filed", CAPPED, {}),
+        ('its calibration error on the bins: `kind="ece"`', NO_ATOMS, "errors may offset one another", FINE, {"kind": "ece"}),
         (
             'all bins, averages served to the calibration rows: `about="calibration rows"`', "independent labels alone",
             "an audit of rows that nobody drew", CAPPED, {"about": "calibration rows"},

@@ -45,7 +45,7 @@ def test_the_simulation_fits_as_the_library_does(name: str, scheme: str, repetit
         rates = fits.rates[i, there]
         failures += bool(((rates < limits[:, 0]) | (rates > limits[:, 1])).any())
         epsilon = np.maximum(limits[:, 1] - model.values, model.values - limits[:, 0]).max()
-        assert model.certificate(ALPHA).epsilon == pytest.approx(epsilon, abs=1e-12)
+        assert model.certificate(ALPHA, bound="clopper-pearson").epsilon == pytest.approx(epsilon, abs=1e-12)
     assert failures / repetitions <= limit(repetitions, len(LAWS) * len(SCHEMES))
 
 

@@ -143,7 +143,8 @@ def test_the_promise_is_about_averages() -> None:
     certificate = model.certificate()
     assert certificate.n_steps == model.n_steps == 1000
     assert "in each of the 10 evidence bins at once, the average of what is served is within" in str(certificate)
-    assert model.certificate(kind="ece").epsilon == certificate.epsilon == max(certificate.radii)
+    assert certificate.epsilon == max(certificate.radii)
+    assert 0.4 < model.certificate(kind="ece").epsilon / certificate.epsilon < 0.8
     assert "binned calibration error on the 10 evidence bins" in str(model.certificate(kind="ece"))
     assert model.certificate(kind="marginal").epsilon < certificate.epsilon
     for kind, bound in (

@@ -387,7 +387,7 @@ def test_ece_bound_oracle(case: Case) -> None:
     assert close(guarantees.ece_bound(inputs["N"], inputs["n"], inputs["alpha"]), case.expected["bound"], case.tolerance)
     sums = [count // 3 for count in inputs["N"]]
     model = fitted(sums, inputs["N"], n_samples=inputs["n"])
-    certificate = guarantees.certify(model, inputs["alpha"], "ece")
+    certificate = guarantees.certify(model, inputs["alpha"], "ece", "a-priori")
     assert close(certificate.epsilon, case.expected["bound"], case.tolerance)
     assert "McDiarmid" in certificate.theorem
 
@@ -467,6 +467,7 @@ def test_rare_labels_are_better_served_by_the_conditional_certificate() -> None:
     """As docs/guarantees.md says, with its figures."""
     model = fitted([0, 1, 0, 0, 1, 0, 0, 0, 1, 0], [300] + [299] * 9, n_samples=3000)
     single, one = (guarantees.certify(model, bound=bound).epsilon for bound in ("clopper-pearson", "common"))
-    assert round(guarantees.certify(model, kind="ece").epsilon, 3) == 0.051
+    assert round(guarantees.certify(model, kind="ece", bound="a-priori").epsilon, 3) == 0.051
+    assert round(guarantees.certify(model, kind="ece").epsilon, 3) == 0.015
     assert single == pytest.approx(0.022, abs=0.002)
     assert one == pytest.approx(0.025, abs=0.002)

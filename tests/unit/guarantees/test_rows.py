@@ -148,7 +148,7 @@ def test_what_it_is_not_known_for_is_refused() -> None:
 
 
 def dependent_rows(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
-    """Scores and true probabilities of rows that are no draws of a population: repeated customers, drift, one rate a day."""
+    """Scores and true probabilities of rows that nobody drew from a population: repeated customers, drift, one rate a day."""
     customers = rng.integers(0, n // 8, n)
     scores = np.round(rng.random(n // 8)[customers], 3)
     day = np.sort(rng.random(n))
