@@ -58,6 +58,14 @@ def bench_common_radius(is_long: bool, benchmark, report) -> None:
     benchmark.pedantic(common_radius, args=(counts,), rounds=1)
 
 
+def bench_certificate_of_bins(is_long: bool, benchmark, report) -> None:
+    """One radius for all bins, from their labels: the default certificate of plain bins."""
+    model = fb.UniformMassBinning(10).fit(*rows("uniform", 10**4)).model_
+    assert model.certificate().epsilon == common_radius(model.counts, label_sums=model.label_sums)
+    report(cases.CERTIFICATE_OF_BINS, cases.CPU_MS, _ms(model.certificate, is_long))
+    benchmark.pedantic(model.certificate, rounds=3)
+
+
 @pytest.mark.parametrize("method", [fb.UniformMassBinning(10), fb.CertifiedCalibration(10)], ids=["bins", "steps"])
 def bench_check_of_a_set(method, is_long: bool, benchmark, report) -> None:
     """A hundred segments of 1,000 rows each, checked on as many new rows."""

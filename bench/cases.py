@@ -386,6 +386,7 @@ CERTIFICATE_TO_BINS = Quantity("certificate of steps / of bins")
 CPU_MS, CPU_MS_A_MODEL = Quantity("CPU", "ms"), Quantity("CPU, a model", "ms")
 CERTIFY_SET = "certify_set, 999 models of 10 bins"
 COMMON_RADIUS = "common radius, 300 counts of 100 to 1,000"
+CERTIFICATE_OF_BINS = "certificate of 10 bins of 1,000 rows, by one radius"
 HTML = "HTML of a model of 1e6 bins"
 
 
@@ -454,6 +455,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     **{check_of_a_set(method): {CPU_MS_A_MODEL: Asked(at_most=3)} for method in ("UniformMassBinning", "CertifiedCalibration")},
     SET_OF_ONE_ROW: {INT_CELL_TO_MODEL: Asked(at_most=1.8), TEXT_CELL_TO_MODEL: Asked(at_most=1.8)},
     COMMON_RADIUS: {CPU_MS: Asked(at_most=50)},
+    CERTIFICATE_OF_BINS: {CPU_MS: Asked(at_most=25)},
     HTML: {CPU_MS: Asked(at_most=1000)},
     **{parquet_fit(n): asked for n, asked in PARQUET_FITS.items()},
     LARGEST_FILE: {PEAK_MB: Asked(at_most=500)},

@@ -320,9 +320,10 @@ class BinnedModel(Saved, NativeModel, Parts):
         ----------
         alpha : float, from 1e-100 to 1/2
             The chance that the promise fails.
-        kind : {"conditional", "marginal", "expected-ece", "ece"}
+        kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
             "conditional": every value is within epsilon of the truth. "marginal": the value of a random new sample is.
-            "ece": the l1 expected calibration error is at most epsilon. "expected-ece": its mean over data sets is.
+            "ece": the l1 expected calibration error is at most epsilon. "expected-ece": its mean over data sets is. "ratio",
+            for rare events: every value is within a factor of epsilon of the truth.
         bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
             "common", the default of "conditional" where up to 100 bins have one value each and no scores tie at their edges, is
             one radius around the mean labels of all bins; "clopper-pearson", else its default and that of "marginal", rests on

@@ -243,6 +243,11 @@ class Promise(NamedTuple):
             radii: Any = check_unit_interval(epsilon, "epsilon")
         else:
             promise = model.certificate() if certificate is None else certificate
+            if promise.about != "population":
+                raise InputError(
+                    f"the certificate is about the {promise.about}; new rows say nothing of these: take certificate() without "
+                    "about="
+                )
             if promise.kind != "conditional":
                 raise InputError(
                     f"the certificate is of kind {promise.kind!r}; only a conditional one makes a promise about each bin that "

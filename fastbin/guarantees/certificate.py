@@ -27,6 +27,7 @@ CERTIFICATE_BOUNDS = {
     "marginal": ("clopper-pearson", "hull", "a-priori", "hoeffding"),
     "ece": ("data", "a-priori", "hoeffding"),
     "expected-ece": ("a-priori", "hoeffding"),
+    "ratio": ("clopper-pearson", "hull"),
 }
 # What a promise compares averages of served values with: the true frequencies in the population, or the average true
 # probabilities of the rows that calibrated.
@@ -231,6 +232,8 @@ class _Promise:
             if not models and not fine:
                 return f"{sure}, {served} of that sample is {within} in its bin ({bins}{left_out})."
             return f"{sure}, {served} in the bin of that sample is{every} {within} there ({bins}{of_models}{left_out})."
+        if self.kind == "ratio":
+            within = f"within a factor of {distance} of {truth}"
         each = "the only bin" if n_bins == 1 and not models else f"each of the {bins}{of_models} at once"
         return f"{sure}, in {each}{left_out}, {served} is {within}."
 
@@ -245,14 +248,15 @@ class Certificate(_Promise):
     Attributes
     ----------
     epsilon : float
-        The guaranteed distance. `kind` says between what.
+        The guaranteed distance. `kind` says between what. For "ratio" it is a factor, at least 1.
     alpha : float or None
         Failure probability of the promise over the draw of the calibration samples (for "marginal": of these and of the
         next sample). None for "expected-ece", which is a statement about a mean.
-    kind : {"conditional", "marginal", "expected-ece", "ece"}
+    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
         conditional: in all bins at once, |true frequency of label 1 - value| <= epsilon (Gupta & Ramdas 2021,
         Definition 2). marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration
-        error is at most epsilon (Definition 3). expected-ece: its mean over calibration sets is.
+        error is at most epsilon (Definition 3). expected-ece: its mean over calibration sets is. ratio: in all bins at once,
+        the true frequency of label 1 is at most epsilon times the value, and at least the value divided by it.
     bound : str
         Which computation gave epsilon: "common", "clopper-pearson", "hull", "data", "a-priori" or "hoeffding" as `certify`
         explains them; for a stream, where the promise holds at every number of samples at once, the method of its intervals:
@@ -344,7 +348,7 @@ class SetCertificate(_Promise, Table):
         The guaranteed distance, the largest of all models.
     alpha : float or None
         Failure probability of the promise about all models. None for "expected-ece", which is a statement about a mean.
-    kind : {"conditional", "marginal", "expected-ece", "ece"}
+    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
         As in `Certificate`, for all models at once; for "marginal" about the next sample, whatever its cell is.
     {bound}
     {theorem}
@@ -522,14 +526,35 @@ def certificate_from_intervals(
     if covered is None:
         covered = np.asarray(evidence.counts) > 0
     require_samples(covered)
-    radii = radii_of(intervals, low, high, delta, covered)
+    radii = radii_of(intervals, low, high, delta, covered, statement["kind"])
+    if statement["kind"] == "ratio":
+        require_factor(radii, covered)
     n_steps = int(evidence.n_steps) if served is not None and has_steps(evidence) else 0  # type: ignore[attr-defined]
     epsilon, alpha = float(radii[covered].max()), float(alpha)
     return certificate_of(evidence, epsilon, covered, radii=tuple(radii.tolist()), alpha=alpha, n_steps=n_steps, **statement)
 
 
-def radii_of(intervals: Float64s, low: Float64s, high: Float64s, delta: Float64s | float, covered: Bools) -> Float64s:
-    """The distance of what is served in each bin, from low to high, to the far end of its interval; 1 where not `covered`."""
+def require_factor(radii: Float64s, covered: Bools) -> None:
+    """Raise where a bin with samples has no factor."""
+    bins = tuple(np.flatnonzero(covered & ~np.isfinite(radii)).tolist())
+    if bins:
+        raise GuaranteeError(
+            f"no factor is known for {name_bins(bins)}: without a sample of label 1, or with values of 0, the ratio of the "
+            "frequency to the value has no limit; take fewer bins or more samples, or kind='conditional'"
+        )
+
+
+def radii_of(
+    intervals: Float64s, low: Float64s, high: Float64s, delta: Float64s | float, covered: Bools, kind: str = "conditional"
+) -> Float64s:
+    """The distance of what is served in each bin, from low to high, to the far end of its interval; 1 where not `covered`.
+
+    For "ratio" the factor, which is infinite where not `covered`.
+    """
+    if kind == "ratio":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above, below = intervals[:, 1] / np.maximum(low - delta, 0.0), np.minimum(high + delta, 1.0) / intervals[:, 0]
+        return np.where(covered, np.maximum(above, below), np.inf)
     radii = np.maximum(intervals[:, 1] - low, high - intervals[:, 0]) + delta
     return np.where(covered, np.minimum(radii, 1.0), 1.0)
 

@@ -25,6 +25,7 @@ from fastbin.guarantees.certificate import (
     check_bound,
     draws_from,
     radii_of,
+    require_factor,
     require_samples,
     sentences,
 )
@@ -44,7 +45,7 @@ from fastbin.guarantees.evidence import (
 )
 from fastbin.guarantees.intervals import interval, interval_of_interior
 from fastbin.guarantees.law import ece_bound, ece_bound_before, exact_radius, one_sided_radius
-from fastbin.guarantees.n_bins import KINDS, UNIFORM_MASS, hoeffding_epsilon
+from fastbin.guarantees.n_bins import UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.radius import common_radius
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import beta_quantile, exact_ends
@@ -66,8 +67,8 @@ def certify(
         A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float
         Failure probability, from 1e-100 to 1/2. Not used by "expected-ece".
-    kind : {"conditional", "marginal", "expected-ece", "ece"}
-        What is promised; see `Certificate`.
+    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
+        What is promised; see `Certificate`. "ratio" is for rare events, where a distance says little.
     bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
         How it is computed. By default, for "conditional" "common" where up to 100 bins have one value each and label sums are
         binomial, and else "clopper-pearson", as for "marginal"; "data" for "ece", "a-priori" for "expected-ece". Decide before
@@ -77,9 +78,9 @@ def certify(
           and the distances of the values from these means. Never above "a-priori" where values are the means; mostly below
           "clopper-pearson", and above it where label 1 is rare in all bins. The intervals of single bins are a promise of their
           own, by Clopper and Pearson: both hold together with probability 1 - 2 alpha. Where label sums are binomial.
-        * "clopper-pearson", for "conditional" and "marginal": the largest distance from a bin's value, whatever it is, to an
-          end of its Clopper-Pearson interval, with Sidak's level over the bins that hold samples (for "marginal", alpha for
-          each bin). Depends on the labels: smaller where they are nearly all alike.
+        * "clopper-pearson", for "conditional", "marginal" and "ratio": the largest distance, or factor, from a bin's value,
+          whatever it is, to an end of its Clopper-Pearson interval, with Sidak's level over the bins that hold samples (for
+          "marginal", alpha for each bin). Depends on the labels: smaller where they are nearly all alike.
         * "hull", for the same: allows for scores at edges that have a probability of their own though no two samples showed it
           (the hull over both labels that a sample at the edge may have). For any distribution, about 1 / count larger; where
           nothing is assumed about ties, the same as "clopper-pearson".
@@ -126,7 +127,7 @@ def certify(
     >>> round(fb.guarantees.certify(model, alpha=0.1, bound="hoeffding").epsilon, 3)
     0.108
     """
-    alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
+    alpha, kind = check_alpha(alpha), check_choice(kind, "kind", tuple(CERTIFICATE_BOUNDS))
     evidence = as_evidence(evidence)
     if check_choice(about, "about", ABOUT) == "calibration rows":
         return _certify_rows(evidence, alpha, kind, bound)
@@ -212,9 +213,12 @@ def certify_bins(
     values = np.concatenate([np.asarray(evidence.values, np.float64) for evidence in models])
     intervals = interval_of_interior(joined, exact_ends, np.repeat(levels, sizes))
     deltas = np.repeat([float(evidence.delta) for evidence in models], sizes)
-    radii = radii_of(intervals, values, values, deltas, joined.is_covered)
+    radii = radii_of(intervals, values, values, deltas, joined.is_covered, kind)
     starts = np.cumsum(sizes) - sizes
     epsilons = np.maximum.reduceat(np.where(joined.is_covered, radii, -1.0), starts).tolist()
+    if kind == "ratio":
+        for own, interior in zip(np.split(radii, starts[1:]), interiors, strict=True):
+            require_factor(own, interior.is_covered)
     return [
         certificate_of(
             evidence, epsilon, interior.is_covered, alpha=alpha, kind=kind, bound=bound, radii=tuple(own.tolist()),
@@ -257,6 +261,7 @@ def _clopper_pearson(interior: Interior, alpha: float, kind: str) -> Float64s:
 
 
 _SHARE = {"conditional": ", with Sidak's level over the bins", "marginal": " at level alpha for each bin"}
+_SHARE["ratio"] = _SHARE["conditional"]
 _INTERIOR = "label sums without boundary labels are binomial given the edges: Gupta & Ramdas 2021, Lemma 2"
 _BINOMIAL = {
     "umd": "label sums are binomial given the edges: Gupta & Ramdas 2021, Lemma 2",
@@ -585,6 +590,8 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Ce
         theorem=_OF_STEPS.format(theorems=_theorems(evidence, for_any_law), of_rates=of_rates),
         assumptions=assumptions_of(evidence, kind, bound),
     )  # fmt: skip
+    if kind == "ratio":  # its terms do not add up
+        return certificate
     widest = int(np.argmax(np.where(covered, np.array(certificate.radii), -1.0)))
     terms = _terms(evidence, widest, tuple(rates[widest]), (low[widest], high[widest]))
     names = ("one radius" if bound == "common" else "Clopper-Pearson", *TERMS)

@@ -140,7 +140,7 @@ def _hoeffding(counts: Any, shifts: Any, epsilon: Any) -> Any:
 
 # The chance is largest where the frequency is nearest to one half, but for chances below a millionth. A guess looks at places
 # next to there, at these offsets in samples; each link is confirmed by a search of all places, on ever finer grids.
-_NEAR, _GRID = np.arange(-3.0, 4.0), np.arange(65.0)
+_NEAR, _GRID = np.arange(-3.0, 4.0), np.arange(33.0)
 # A link goes down to the guess, or part of the way; the first that holds.
 _PARTS = (0.0, 0.125, 0.5)
 
@@ -165,6 +165,8 @@ def _radius_of_labels(sizes: Int64s, ones: Int64s, alpha: float) -> float:
     counts, means, limit = counts[:, None], means[:, None], math.log1p(-alpha)
 
     def is_enough(epsilon: float, window: float, *, everywhere: bool = False) -> bool:
+        if everywhere and not is_enough(epsilon, window):
+            return False
         failures = _failures_near(counts, means, window, epsilon, everywhere=everywhere)
         return float(failures.max()) < 1.0 and float((repeats * np.log1p(-failures)).sum()) >= limit
 

@@ -16,6 +16,7 @@ from fastbin._base.errors import GuaranteeError, InputError
 from fastbin.guarantees.certificate import (
     ABOUT,
     CELLS,
+    CERTIFICATE_BOUNDS,
     Certificate,
     SetCertificate,
     assumptions_of,
@@ -44,7 +45,6 @@ from fastbin.guarantees.evidence import (
     require_interior,
 )
 from fastbin.guarantees.intervals import check_interval_bound, interval, interval_among, interval_of_tally, tally_of
-from fastbin.guarantees.n_bins import KINDS
 from fastbin.guarantees.radius import common_radius, failures_within
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import as_counts, special_functions
@@ -98,7 +98,7 @@ def certify_set(
         Fitted models, such as `fastbin.BinnedModel`. Those without a sample are left out of the promise, and named.
     alpha : float
         Failure probability of all models together, from n_models x 1e-100 to 1/2. Not used by "expected-ece".
-    kind : {"conditional", "marginal", "expected-ece", "ece"}
+    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
         What is promised, for all models at once; see `Certificate`. "marginal": for the cell of the next sample, so that each
         model has all of alpha. The kinds about the ECE bound it in each cell, and so its mean over all of them.
     bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
@@ -148,7 +148,7 @@ def certify_set(
     >>> [(name, round(part.epsilon, 3), round(part.alpha, 3)) for name, part in certificate.parts]
     [('north', 0.093, 0.019), ('south', 0.104, 0.082)]
     """
-    alpha, kind = check_alpha(alpha), check_choice(kind, "kind", KINDS)
+    alpha, kind = check_alpha(alpha), check_choice(kind, "kind", tuple(CERTIFICATE_BOUNDS))
     cells = check_choice(cells, "cells", tuple(CELLS))
     every = _cells(models, names, cells)
     covered = [cell for cell in every if cell.n_covered]

@@ -181,14 +181,16 @@ def test_all_promises_of_a_model_in_one_table() -> None:
     scores, labels = rows()
     bins, fine = fb.UniformMassBinning(10).fit(scores, labels), fb.CertifiedCalibration().fit(scores, labels)
     promises = bins.certificates(0.2)
-    ways = [(kind, "population") for kind in ("conditional", "marginal", "ece", "expected-ece")]
+    ways = [(kind, "population") for kind in ("conditional", "marginal", "ece", "expected-ece", "ratio")]
     every = [*ways, ("conditional", ABOUT)]
     assert [(each.kind, each.about) for each in promises.certificates] == every
     assert list(promises.certificates) == [bins.certificate(0.2, kind, about=about) for kind, about in every]
     assert [row["epsilon"] for row in promises] == [each.epsilon for each in promises.certificates]
     assert all(str(each) in str(promises) for each in promises.certificates)
     assert "<table" in promises._repr_html_()
-    assert [(each.kind, each.about) for each in fine.model_.certificates().certificates] == [*ways[:3], ("conditional", ABOUT)]
+    assert [(each.kind, each.about) for each in fine.model_.certificates().certificates] == [
+        *ways[:3], ways[4], ("conditional", ABOUT),
+    ]  # fmt: skip
     of_set = fb.multi.SegmentedBinning(fb.CertifiedCalibration()).fit(scores, labels, np.arange(2000) % 2).certificates()
-    assert len(of_set) == 4
+    assert len(of_set) == 5
     refused(GuaranteeError, "isotonic", fb.IsotonicCalibration().fit(scores, labels).certificates)
