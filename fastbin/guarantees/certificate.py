@@ -155,13 +155,16 @@ TRUTHS = {
     "population": "the true frequency of {event}",
     "calibration rows": "the average of their true probabilities of {event}",
 }
-# For each word for the cells of a set: one of them, and what the values are compared with.
+_OF_CLASSES = "the average of their true probabilities that the {} is the true one"
+# For each word for the cells of a set: one of them, and what the values are compared with, of a population and of rows.
 CELLS = {
-    "cells": ("cell", "the true frequency of {event}"),
-    "segments": ("segment", "the true frequency of {event}"),
-    "predicted classes": ("predicted class", "how often the predicted class is the true one"),
-    "classes": ("class", "how often the class is the true one"),
-}
+    "cells": ("cell", *TRUTHS.values()),
+    "segments": ("segment", *TRUTHS.values()),
+    "predicted classes": (
+        "predicted class", "how often the predicted class is the true one", _OF_CLASSES.format("predicted class"),
+    ),
+    "classes": ("class", "how often the class is the true one", _OF_CLASSES.format("class")),
+}  # fmt: skip
 
 
 class _Words(NamedTuple):
@@ -414,7 +417,7 @@ class SetCertificate(_Promise, Table):
 
     def _sentence(self) -> _Words:
         of_rows = self.about == "calibration rows"
-        truth = (TRUTHS[self.about] if of_rows else CELLS[self.cells][1]).format(event=event_words(self.event))
+        truth = CELLS[self.cells][1 + of_rows].format(event=event_words(self.event))
         every = " for every class" if self.cells == "classes" else ""
         fine = any(part.n_steps for _, part in self.parts)
         return _Words(self._models(), self.n_samples, self.n_bins, fine, self._left_out(), truth, every, of_rows)
@@ -455,7 +458,7 @@ class Certificates(Table):
 
     @classmethod
     def of(cls, certify: Callable[..., _Promise]) -> Certificates:
-        """Those that `certify` gives for a kind and what it is about; what does not exist is left out.
+        """Those that `certify` gives for a kind and what it is about; what does not exist, or is not taken, is left out.
 
         Raises
         ------
@@ -468,6 +471,9 @@ class Certificates(Table):
                 found.append(certify(kind=kind, about=about))
             except GuaranteeError as error:
                 missing.append(error)
+            except InputError as error:
+                if error.argument not in ("kind", "about"):
+                    raise
         if not found:
             raise missing[0]
         return cls(found)

@@ -46,7 +46,7 @@ from fastbin.guarantees.evidence import (
 from fastbin.guarantees.intervals import interval, interval_of_interior
 from fastbin.guarantees.law import ece_bound, ece_bound_before, exact_radius, one_sided_radius
 from fastbin.guarantees.n_bins import UNIFORM_MASS, hoeffding_epsilon
-from fastbin.guarantees.radius import common_radius
+from fastbin.guarantees.radius import radius_of_labels
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import beta_quantile, exact_ends
 
@@ -198,7 +198,7 @@ def _means_and_radius(interior: Interior, alpha: float) -> tuple[Float64s, float
             "bins (whole groups of equal scores there, or averaged boundary labels); take bound='clopper-pearson'"
         )
     counts, ones = interior.first
-    return ones / np.maximum(1, counts), common_radius(counts, alpha, label_sums=ones)
+    return ones / np.maximum(1, counts), radius_of_labels(counts, ones, alpha)
 
 
 def certify_bins(
@@ -410,7 +410,11 @@ def _ece(
     # The choice among the bounds is by the counts alone, so that it costs no alpha.
     direct = ece_bound(interior.counts, n_seen, alpha)
     before = ece_bound_before(interior.counts, n_seen, alpha) if from_labels else 1.0
-    conditional = _label_free_radius(evidence, interior, alpha, min(direct, before))
+    conditional = _conditional_radius(evidence, interior, alpha, min(direct, before))
+    if conditional is not None and from_labels:  # never above it
+        ones = interior.first.label_sums
+        radius = radius_of_labels(interior.counts, ones, alpha if _are_known(evidence) else 0.9 * alpha)
+        return radius + float(shifts.max()) + evidence.delta, f"{_ONE_RADIUS}, which bounds the ECE; {binomial_law(evidence)}"
     if conditional is not None:
         theorem = f"exact binomial radius for the bins' counts{_SHARE['conditional']}, which bounds the ECE"
         return conditional + float(shifts.max()) + evidence.delta, f"{theorem}; {binomial_law(evidence)}"
@@ -423,7 +427,12 @@ _MCDIARMID = "McDiarmid's inequality for the ECE"
 _BERNSTEIN = "Bernstein's inequality for the ECE at the frequencies that the labels allow (fastbin, Theorem F12)"
 
 
-def _label_free_radius(evidence: Evidence, interior: Interior, alpha: float, direct: float) -> float | None:
+def _are_known(evidence: Evidence) -> bool:
+    """Whether the counts of the bins are known before the data."""
+    return evidence.scheme in UNIFORM_MASS and evidence.n_bins == evidence.n_bins_asked
+
+
+def _conditional_radius(evidence: Evidence, interior: Interior, alpha: float, direct: float) -> float | None:
     """The radius that all bins' means keep at once, where it is below the direct bounds for the ECE of these means; else None.
 
     The choice depends on counts alone. Where they are known in advance it costs nothing. Else the masses of the direct bounds,
@@ -431,13 +440,16 @@ def _label_free_radius(evidence: Evidence, interior: Interior, alpha: float, dir
     """
     if not interior.is_covered.all():
         return None
-    known = evidence.scheme in UNIFORM_MASS and evidence.n_bins == evidence.n_bins_asked
-    level = sidak(alpha if known else 0.9 * alpha, interior.counts.shape[0])
-    # Many radii take time to compute: not where the standard deviation at a frequency of one half is larger already.
+    level = sidak(alpha if _are_known(evidence) else 0.9 * alpha, interior.counts.shape[0])
+    # Radii take time to compute: not where the standard deviation at a frequency of one half is larger already.
     if 0.5 / math.sqrt(int(interior.counts.min())) > direct:
         return None
-    radius = max(exact_radius(int(count), level) for count in np.unique(interior.counts))
-    return radius if radius < direct else None
+    radius = 0.0
+    for count in np.unique(interior.counts).tolist():
+        radius = max(radius, exact_radius(count, level))
+        if radius >= direct:
+            return None
+    return radius
 
 
 # Each gives epsilon, which may exceed 1, and the theorem behind it.
@@ -500,6 +512,11 @@ def _certify_rows(evidence: Evidence, alpha: float, kind: str, bound: str | None
     """How far the average served is from the average true probability of the calibration rows of each bin."""
     bound = check_of_rows(kind, bound)
     require_guarantee(evidence)
+    if evidence.scheme == "ze" and not has_whole_ties(evidence):
+        raise GuaranteeError(
+            "scheme 'ze' averages the row at each edge in the bin below, and serves it the value of the bin above, so the rows "
+            "of a bin are not those that its value is about; fit with scheme='umd'"
+        )
     counts, ones = rows_of_bins(evidence)
     covered = counts > 0
     require_samples(covered)
@@ -545,8 +562,8 @@ def _served_on_rows(evidence: Any, counts: Int64s) -> Float64s:
 # The share of a bin's failure probability that goes to the masses of its steps. From .05 to .2 epsilon changes by 1 %.
 SHARE_OF_MASSES = 0.1
 
-# In bins of fewer samples the conditional promise is narrower where label 1 is rare: half at 20 samples.
-FEWEST_FOR_ECE = 50
+# In bins of fewer samples the conditional promise is little wider, and narrower where label 1 is rare: half at 20 samples.
+FEWEST_FOR_ECE = 100
 # What follows the distance of the rate from the mean label.
 TERMS = ("mean label against mean served", "masses of the steps")
 
@@ -610,7 +627,7 @@ def _certify_ece_of_steps(evidence: Evidence, interior: Interior, alpha: float) 
         return None
     of_labels, n = (1.0 - SHARE_OF_MASSES) * alpha, int(evidence.n_samples)
     direct, before = ece_bound(counts, n, of_labels), ece_bound_before(counts, n, of_labels)
-    if _label_free_radius(evidence, interior, of_labels, min(direct, before)) is not None:
+    if _conditional_radius(evidence, interior, of_labels, min(direct, before)) is not None:
         return None
     means, label_sums = ones / counts, ones if before < direct else None
     low, high = StepMasses(evidence).average_ends(sidak(SHARE_OF_MASSES * alpha, len(counts)))

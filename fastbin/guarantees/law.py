@@ -47,7 +47,7 @@ def _supremum(n_in_bin: int, width: int, epsilon: float, scan: int = _SCAN) -> f
     two changes their probability rises and then falls. So the infimum of the coverage is a one-sided limit at such a point:
     just above p = x / n + epsilon, where x has dropped out and x + 1 ... x + floor(2 n epsilon) remain, or its mirror image.
     """
-    last = math.ceil(n_in_bin * (1.0 - epsilon) - 1e-9) - 1  # beyond it x / n + epsilon reaches 1
+    last = math.ceil(n_in_bin * (1.0 - epsilon) * (1.0 + 2.0**-52)) - 1  # beyond it x / n + epsilon reaches 1
     if last < 0:
         return 0.0
     first, worst = 0, 0.0
@@ -115,7 +115,7 @@ def near_failures(sizes: Float64s, epsilons: Float64s) -> Float64s:
     The largest of 16 candidates: in each of 4,000 trials it was that of all, and it is never above it.
     """
     sizes, epsilons = sizes[:, None], epsilons[:, None]
-    widths, last = _accepted(sizes, epsilons), np.ceil(sizes * (1.0 - epsilons) - 1e-9) - 1.0
+    widths, last = _accepted(sizes, epsilons), np.ceil(sizes * (1.0 - epsilons) * (1.0 + 2.0**-52)) - 1.0
     candidates = np.clip(np.floor((sizes - widths) / 2.0) + np.arange(-1.0, 15.0), 0.0, np.maximum(last, 0.0))
     found = failures_above(candidates, sizes, widths, epsilons).max(axis=1)
     return np.where(last[:, 0] < 0.0, 0.0, np.minimum(found, 1.0))
@@ -352,11 +352,11 @@ def _filled(masses: Float64s, errors: Float64s) -> float:
 
 
 def _mean_deviations(sizes: Float64s, low: Float64s, high: Float64s) -> Float64s:
-    """The largest E|X / n - p| for X ~ Binomial(n, p) over p from `low` to `high`, elementwise.
+    """At least the largest E|X / n - p| for X ~ Binomial(n, p) over p from `low` to `high`, elementwise.
 
     For p from (k - 1) / n to k / n it is (2 k / n) C(n, k) p^k (1 - p)^(n - k + 1) (de Moivre), at most that at k / (n + 1).
     From k to k + 1 these maxima grow by h(k) / h(n - k) with h(m) = (1 + 1 / m)^(m + 1), which falls; so they grow up to the
-    middle, and the k next to it decides.
+    middle, and the k next to it decides; that of the piece of `low` or `high` may lie up to 1 / n outside.
     """
     gammaln, xlogy = special_functions().gammaln, special_functions().xlogy
     first, last = np.floor(low * sizes) + 1.0, np.minimum(np.floor(high * sizes) + 1.0, sizes)
@@ -364,7 +364,9 @@ def _mean_deviations(sizes: Float64s, low: Float64s, high: Float64s) -> Float64s
     whole = gammaln(sizes + 1.0)
     logarithm = np.log(2.0 * k / sizes) + whole - gammaln(k + 1.0) - gammaln(sizes - k + 1.0)
     logarithm += xlogy(k, k / (sizes + 1.0)) + xlogy(sizes - k + 1.0, (sizes - k + 1.0) / (sizes + 1.0))
-    return np.asarray(np.exp(logarithm + 1e-12 + 4e-15 * whole))  # above what the terms may be rounded by
+    nearest = np.clip(0.5, low, high)
+    # Above what the terms may be rounded by, and no more than the standard deviation.
+    return np.minimum(np.exp(logarithm + 1e-12 + 4e-15 * whole), np.sqrt(nearest * (1.0 - nearest) / sizes))
 
 
 def _by_bernstein(masses: Float64s, moves: Float64s, low: Float64s, high: Float64s, logarithm: float) -> float:

@@ -62,7 +62,7 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None, label_
     Cells that fail by Hoeffding's inequality with a probability below 1e-9 of Sidak's level enter with that bound, so that the
     result may be too large by their share, and never too small. Some twenty sums over the different counts among the others,
     with 16 frequencies each, and one with all: tenths of a second for hundreds of different counts, and for thousands. With
-    label sums some forty sums over the different cells: ten milliseconds for ten cells of any size.
+    label sums some forty sums over the different cells: about ten milliseconds for ten cells, and seconds for thousands.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None, label_
     sizes, alpha = as_counts(counts, "counts"), check_level(check_alpha(alpha))
     refuse_first(sizes < 0, "counts", sizes, "it must not be negative")
     if label_sums is not None:
-        return _radius_of_labels(sizes, _ones(label_sums, sizes, shifts), alpha)
+        return radius_of_labels(sizes, _ones(label_sums, sizes, shifts), alpha)
     moved = np.zeros(sizes.shape) if shifts is None else np.atleast_1d(np.asarray(shifts, dtype=np.float64))
     if moved.shape != sizes.shape or not (np.isfinite(moved) & (moved >= 0.0)).all():
         raise InputError(f"shifts must hold one distance for each of the {sizes.shape[0]} cells, none of them negative")
@@ -140,7 +140,7 @@ def _hoeffding(counts: Any, shifts: Any, epsilon: Any) -> Any:
 
 # The chance is largest where the frequency is nearest to one half, but for chances below a millionth. A guess looks at places
 # next to there, at these offsets in samples; each link is confirmed by a search of all places, on ever finer grids.
-_NEAR, _GRID = np.arange(-3.0, 4.0), np.arange(33.0)
+_NEAR, _GRID = np.arange(-3.0, 4.0), np.arange(65.0)
 # A link goes down to the guess, or part of the way; the first that holds.
 _PARTS = (0.0, 0.125, 0.5)
 
@@ -155,7 +155,7 @@ def _ones(label_sums: Any, sizes: Int64s, shifts: Any) -> Int64s:
     return ones
 
 
-def _radius_of_labels(sizes: Int64s, ones: Int64s, alpha: float) -> float:
+def radius_of_labels(sizes: Int64s, ones: Int64s, alpha: float) -> float:
     """The radius of Theorem F10; 0 where no cell has a sample."""
     held = sizes > 0
     if not held.any():
@@ -171,14 +171,15 @@ def _radius_of_labels(sizes: Int64s, ones: Int64s, alpha: float) -> float:
         return float(failures.max()) < 1.0 and float((repeats * np.log1p(-failures)).sum()) >= limit
 
     radius = min(1.0, math.sqrt(math.log(2.0 / sidak(alpha, int(repeats.sum()))) / (2.0 * float(counts.min()))))
-    guess = _bisected(lambda epsilon: is_enough(epsilon, epsilon), 0.0, radius, _PRECISIONS[0])[1]
+    precision = _PRECISIONS[len(counts) > _FEW]
+    guess = _bisected(lambda epsilon: is_enough(epsilon, epsilon), 0.0, radius, precision)[1]
     while radius > guess:
         goals = (guess + part * (radius - guess) for part in _PARTS)
         goal = next((goal for goal in goals if goal < radius and is_enough(goal, radius, everywhere=True)), radius)
         if goal == radius:  # the chances within a window of epsilon need not fall, so the guess may be too low
             holds = partial(is_enough, window=radius, everywhere=True)
-            goal = _bisected(holds, guess, radius, _PRECISIONS[0])[1]
-            if radius - goal <= _PRECISIONS[0]:
+            goal = _bisected(holds, guess, radius, precision)[1]
+            if radius - goal <= precision:
                 break
         radius = goal
     return radius
@@ -189,7 +190,8 @@ def _failures_near(counts: Float64s, means: Float64s, window: float, epsilon: fl
 
     As p moves, a sum begins to fail, or stops to, at p = x / n +- epsilon only, and between two such places the chance of the
     sums that hold rises and then falls. So the largest chance is that at such a place, where both of its sums fail, or at an
-    end of the window. From place to place it is a smooth function with one maximum, as in `worst_failure`.
+    end of the window. From place to place it is a smooth function; of chances below 1e-20, whose two tails may have a maximum
+    each, a hundredth is added, above what the search may miss.
     """
     low, high = np.maximum(means - window, 0.0), np.minimum(means + window, 1.0)
     nearest = np.clip(0.5, low, high)
@@ -212,7 +214,8 @@ def _failures_near(counts: Float64s, means: Float64s, window: float, epsilon: fl
             found.append(np.where(exist, failures, 0.0))
             peak = np.take_along_axis(sums, failures.argmax(axis=1)[:, None], axis=1)
             first, last = np.maximum(first, peak - step), np.minimum(last, peak + step)
-    return np.minimum(np.hstack(found).max(axis=1), 1.0)
+    largest = np.hstack(found).max(axis=1)
+    return np.minimum(np.where(largest < 1e-20, 1.01 * largest, largest), 1.0)
 
 
 def _at_ends(counts: Float64s, frequencies: Float64s, epsilon: float) -> Float64s:

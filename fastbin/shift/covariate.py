@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ from fastbin._fit.edges import (
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW, Partition
 from fastbin.guarantees import Certificate
-from fastbin.guarantees.certificate import about_ties, certificate_from_intervals, draws_from
+from fastbin.guarantees.certificate import Certificates, about_ties, certificate_from_intervals, draws_from
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
 from fastbin.shift.importance import ULSIF, ImportanceEstimator, Progress
@@ -391,6 +392,10 @@ class ImportanceWeightedBinning(Calibrator):
         return certificate_from_intervals(
             self.model_, ends, alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions, about=about
         )
+
+    def certificates(self, alpha: float = 0.1, *, weight_bound: Any = None, weight_error: float | None = None) -> Certificates:
+        """Both kinds of promise; see `BinnedModel.certificates`, and `interval` for the weights."""
+        return Certificates.of(partial(self.certificate, alpha, weight_bound=weight_bound, weight_error=weight_error))
 
 
 THEOREM = (

@@ -449,16 +449,18 @@ def test_the_a_priori_ece_is_never_above_what_the_conditional_promise_implies(n_
 def test_the_choice_between_the_two_bounds_looks_at_counts_alone() -> None:
     for ones in ([0, 0], [3, 40], [150, 149], [150, 0]):
         model = fitted(ones, [150, 149], n_samples=300)
-        for bound in ("data", "a-priori"):
-            certificate = guarantees.certify(model, 0.1, "ece", bound)
-            assert certificate.epsilon == guarantees.epsilon(300, 2, 0.1) < guarantees.ece_bound([150, 149], 300, 0.1)
-            assert "which bounds the ECE" in certificate.theorem
+        before, after = (guarantees.certify(model, 0.1, "ece", bound) for bound in ("a-priori", "data"))
+        assert before.epsilon == guarantees.epsilon(300, 2, 0.1) < guarantees.ece_bound([150, 149], 300, 0.1)
+        assert after.epsilon == guarantees.common_radius([150, 149], 0.1, label_sums=ones) <= before.epsilon + 1e-12
+        assert all("which bounds the ECE" in certificate.theorem for certificate in (before, after))
 
 
 def test_counts_that_are_random_leave_a_tenth_of_alpha_to_the_masses() -> None:
     model = fitted([30, 40], [150, 150], scheme="fixed-width", ties="none", n_samples=300)
     radius = guarantees.exact_radius(150, intervals.sidak(0.09, 2))
-    assert guarantees.certify(model, 0.1, "ece").epsilon == radius < guarantees.ece_bound([150, 150], 300, 0.1)
+    assert guarantees.certify(model, 0.1, "ece", "a-priori").epsilon == radius < guarantees.ece_bound([150, 150], 300, 0.1)
+    after = guarantees.common_radius([150, 150], 0.09, label_sums=[30, 40])
+    assert guarantees.certify(model, 0.1, "ece").epsilon == after < radius
     empty = fitted([30, 0], [300, 0], scheme="fixed-width", ties="none", n_samples=300)
     assert "McDiarmid" in guarantees.certify(empty, 0.1, "ece").theorem  # an empty bin has no radius
 

@@ -211,6 +211,20 @@ def test_a_search_from_labels_that_was_misled_is_corrected(monkeypatch: pytest.M
     assert found >= expected - 1e-12
 
 
+@pytest.mark.parametrize("alpha", [1e-12, 1e-20, 1e-100])
+def test_levels_next_to_0_leave_tiny_bins_nothing(alpha: float) -> None:
+    """One sample errs by nearly 1 with a chance of the frequency, however small that is."""
+    assert guarantees.exact_radius(1, alpha) >= 1.0 - alpha
+    assert guarantees.common_radius([1], alpha) >= 1.0 - alpha - 1e-12
+    for counts, ones in (([1], [0]), ([2, 3], [1, 0]), ([10] * 3, [10, 0, 5])):
+        assert guarantees.common_radius(counts, alpha, label_sums=ones) <= guarantees.common_radius(counts, alpha) + 1e-4
+
+
+def test_the_smallest_alpha_may_be_shared_with_masses() -> None:
+    cal = fb.CertifiedCalibration(5).fit(*rows())
+    assert 0.5 < cal.certificate(1e-100, bound="common").epsilon < 1.0
+
+
 def test_labels_are_refused() -> None:
     radius = guarantees.common_radius
     refused(InputError, r"label_sums\[1\] is 4", radius, [3, 3], 0.1, label_sums=[1, 4])

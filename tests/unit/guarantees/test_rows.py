@@ -143,6 +143,8 @@ def test_what_it_is_not_known_for_is_refused() -> None:
     refused(InputError, "bound is 'hull'", cal.certificate, bound="hull", about=ABOUT)
     refused(InputError, "about is 'rows'", cal.certificate, about="rows")
     refused(GuaranteeError, "isotonic", fb.IsotonicCalibration().fit(scores, labels).certificate, about=ABOUT)
+    averaged = fb.UniformMassBinning(10, scheme="ze").fit(scores, labels)
+    refused(GuaranteeError, "averages the row at each edge", averaged.certificate, about=ABOUT)
     moved = fb.shift.LabelShift(cal, method="known", target_rate=0.2).fit()
     refused(GuaranteeError, "moved to other class rates", moved.certificate, about=ABOUT)
 
@@ -194,3 +196,30 @@ def test_all_promises_of_a_model_in_one_table() -> None:
     of_set = fb.multi.SegmentedBinning(fb.CertifiedCalibration()).fit(scores, labels, np.arange(2000) % 2).certificates()
     assert len(of_set) == 5
     refused(GuaranteeError, "isotonic", fb.IsotonicCalibration().fit(scores, labels).certificates)
+    refused(GuaranteeError, "Venn-Abers guarantees", fb.VennAbers().fit(scores, labels).certificates)
+    refused(InputError, "did you mean 0.1", bins.certificates, 0.9)
+
+
+def test_promises_of_values_that_are_changed_afterwards_are_refused() -> None:
+    rng = np.random.default_rng(2)
+    matrix = rng.dirichlet([1.0, 1.0, 1.0], 600)
+    labels = np.array([rng.choice(3, p=row) for row in matrix])
+    changed = fb.multi.ClassWiseBinning(n_bins=5, normalize=True).fit(matrix, labels)
+    refused(GuaranteeError, "normalize", changed.certificates)
+    assert len(changed.model_.certificates()) > 0
+    top = fb.multi.TopLabelBinning(n_bins=4).fit(matrix, labels)
+    assert str(top.certificate(about=ABOUT)).endswith("of their true probabilities that the predicted class is the true one.")
+
+
+def test_a_classifier_and_weights_for_another_population_have_all_of_theirs() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(2000, 2))
+    y = (rng.random(2000) < 1.0 / (1.0 + np.exp(-X[:, 0]))).astype(int)
+    clf = fb.sklearn.CalibratedClassifier(LogisticRegression()).fit(X, y)
+    assert clf.certificates().certificates[0] == clf.certificate()
+    scores, labels = rows()
+    weighted = fb.shift.ImportanceWeightedBinning(5).fit(scores, labels, 1.0 + 0.5 * scores)
+    assert [each.kind for each in weighted.certificates(weight_bound=1.5).certificates] == ["conditional", "marginal"]
+    refused(InputError, "weight_bound is None", weighted.certificates)
