@@ -6,7 +6,6 @@ and files use the same bytes, and nothing is mirrored here.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -35,7 +34,6 @@ from fastbin._model.parts import Parts, Saved
 if TYPE_CHECKING:
     from fastbin._base.cells import Key
     from fastbin.guarantees import Certificate
-    from fastbin.guarantees.certificate import Certificates
 
 
 IntervalBound = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
@@ -347,28 +345,6 @@ class BinnedModel(Saved, NativeModel, Parts):
         from fastbin import guarantees
 
         return guarantees.certify(self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, about=about)
-
-    def certificates(self, alpha: float = 0.1) -> Certificates:
-        """Every kind of promise that this model supports, by its default bound; ``print`` shows them.
-
-        Parameters
-        ----------
-        alpha : float, from 1e-100 to 1/2
-            The chance that a promise fails, each by itself. Choose one before looking at the numbers.
-
-        Returns
-        -------
-        Certificates
-            A table with a row for each kind, and its sentence; ``.certificates`` are the `Certificate` objects.
-
-        Raises
-        ------
-        GuaranteeError
-            If the model supports none.
-        """
-        from fastbin.guarantees.certificate import Certificates
-
-        return Certificates.of(partial(self.certificate, alpha))
 
     def _evidence(self) -> BinnedModel:
         """This model, where it has a tally to reason from."""

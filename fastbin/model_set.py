@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,7 +25,6 @@ from fastbin.model import BinnedModel, IntervalBound
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate, SetCertificate
-    from fastbin.guarantees.certificate import Certificates
 
 # With what their cells are called in promises.
 SET_KINDS = {"given": "cells", "segments": "segments", "top-label": "predicted classes", "class-wise": "classes"}
@@ -397,12 +396,6 @@ class ModelSet(Saved, NativeModelSet, Parts):
             return self[which].certificate(alpha, kind, bound, about=about)
         models, words = self._evidence()
         return guarantees.certify_set(models, check_alpha(alpha), kind, bound, about=about, **words)
-
-    def certificates(self, alpha: float = 0.1) -> Certificates:
-        """Every kind of promise about all models at once, by its default bound; see `BinnedModel.certificates`."""
-        from fastbin.guarantees.certificate import Certificates
-
-        return Certificates.of(partial(self.certificate, alpha))
 
     def _evidence(self) -> tuple[list[BinnedModel], dict[str, Any]]:
         """The models, and what promises about them need to know of the set."""

@@ -9,7 +9,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from fastbin._base.array_types import Array, Float64s, SeriesT
@@ -21,14 +21,13 @@ from fastbin._base.suspicions import HARD_LABELS, LEVEL, are_hard_labels, on_fal
 from fastbin._core.fit import lower_half
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import BatchesSource, Progress, Rows, RowsSource, as_batches, check_rows
+from fastbin._model.parts import Parts
 from fastbin._model.provenance import of_estimator
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet, as_model
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from fastbin.guarantees.certificate import Certificates
 
 
 P = ParamSpec("P")
@@ -161,19 +160,6 @@ def asks_model(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate
         return method(self.model_, *arguments, **options)
 
     return ask
-
-
-def every_certificate(self: Any, alpha: float = 0.1) -> Certificates:
-    """Every kind of promise that what was fitted supports, by its default bound; see `BinnedModel.certificates`.
-
-    Parameters
-    ----------
-    alpha : float, from 1e-100 to 1/2
-        The chance that a promise fails, each by itself. Choose one before looking at the numbers.
-    """
-    from fastbin.guarantees.certificate import Certificates  # not needed to fit
-
-    return Certificates.of(partial(self.certificate, alpha))
 
 
 class Calibrator(Estimator[BinnedModel]):
@@ -327,7 +313,7 @@ class Calibrator(Estimator[BinnedModel]):
     predict_interval = asks_model(BinnedModel.predict_interval)
     predict_set = asks_model(BinnedModel.predict_set)
     certificate = asks_model(BinnedModel.certificate)
-    certificates = every_certificate
+    certificates = Parts.certificates
 
 
 # What the parameters of calibrators, and of their `fit`, mean: for `shared_docs`.

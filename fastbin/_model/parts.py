@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastbin._base.errors import FormatError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from fastbin._base.cells import Key
+    from fastbin.guarantees.certificate import Certificates
 
 
 class Parts:
@@ -30,6 +32,28 @@ class Parts:
     def numbered(self) -> list[tuple[Key | None, Any]]:
         """Every model with its key, in the order of their numbers. The pool of a set is the last and has none."""
         raise NotImplementedError
+
+    def certificates(self: Any, alpha: float = 0.1) -> Certificates:
+        """Every kind of promise that is supported, by its default bound; ``print`` shows them.
+
+        Parameters
+        ----------
+        alpha : float, from 1e-100 to 1/2
+            The chance that a promise fails, each by itself. Choose one before looking at the numbers.
+
+        Returns
+        -------
+        Certificates
+            A table with a row for each kind, and its sentence; ``.certificates`` are what `certificate` gives for each.
+
+        Raises
+        ------
+        GuaranteeError
+            If none is supported.
+        """
+        from fastbin.guarantees.certificate import Certificates
+
+        return Certificates.of(partial(self.certificate, alpha))
 
     def to_pandas(self, alpha: float | None = 0.1) -> Any:
         """One row per bin, of a set for all its models: scores, value, counts and the simultaneous interval.

@@ -274,7 +274,8 @@ class Certificate(_Promise):
     n_samples, n_bins : int
         Of the fit.
     radii : tuple of float or None
-        The distance guaranteed for each bin where it depends on the labels; 1.0 for uncovered bins. Else None.
+        The distance guaranteed for each bin where it depends on the labels; 1.0 for uncovered bins (of "ratio" the factor, and
+        infinity; None in `to_dict`). Else None.
     uncovered_bins : tuple of int
         Bins (from 0) that hold no sample. The promise leaves them out.
     n_steps : int
@@ -320,7 +321,8 @@ class Certificate(_Promise):
     about: str = ABOUT[0]
 
     def to_dict(self) -> dict[str, Any]:
-        return super().to_dict() | {"terms": [list(term) for term in self.terms]}
+        radii = self.radii and [radius if math.isfinite(radius) else None for radius in self.radii]  # JSON has no infinity
+        return super().to_dict() | {"terms": [list(term) for term in self.terms], "radii": radii}
 
     def _sum_of_terms(self) -> str:
         if not self.terms:
@@ -489,7 +491,9 @@ class Certificates(Table):
         return f"{len(self)} promises, each of which holds by itself; choose one before you look"
 
     def __str__(self) -> str:
-        lines = [f"{each.kind} ({each.bound}): {each}" for each in self.certificates]
+        columns = self._columns()
+        of_each = zip(columns["kind"], columns["about"], columns["bound"], self.certificates, strict=True)
+        lines = [f"{kind}, {about} ({bound}): {each}" for kind, about, bound, each in of_each]
         return "\n- ".join([f"{self._about()}:", *lines])
 
 

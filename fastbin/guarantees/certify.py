@@ -260,15 +260,14 @@ def _clopper_pearson(interior: Interior, alpha: float, kind: str) -> Float64s:
     return interval_of_interior(interior, exact_ends, _level(interior, alpha, kind))
 
 
-_SHARE = {"conditional": ", with Sidak's level over the bins", "marginal": " at level alpha for each bin"}
-_SHARE["ratio"] = _SHARE["conditional"]
+_OF_ALL = ", with Sidak's level over the bins"
+_SHARE = {"conditional": _OF_ALL, "ratio": _OF_ALL, "marginal": " at level alpha for each bin"}
 _INTERIOR = "label sums without boundary labels are binomial given the edges: Gupta & Ramdas 2021, Lemma 2"
 _BINOMIAL = {
-    "umd": "label sums are binomial given the edges: Gupta & Ramdas 2021, Lemma 2",
+    **dict.fromkeys(("umd", *CERTIFIED), "label sums are binomial given the edges: Gupta & Ramdas 2021, Lemma 2"),
     "ze": f"{_INTERIOR} and Corollary 1",
     "umb": f"{_INTERIOR}; Sun, Song & Hero 2023, Lemma 4",
 }
-_BINOMIAL |= dict.fromkeys(CERTIFIED, _BINOMIAL["umd"])
 _WHOLE = (
     "whole groups of equal scores at edges: the label sum of a bin with the samples that ranks placed at its edge, and that "
     "without them, lie on the two sides of a binomial one (fastbin, Theorem F1, after Gupta & Ramdas 2021, Lemma 2)"

@@ -308,32 +308,35 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
         shift = np.atleast_1d(np.asarray(shifts, dtype=np.float64))
         if shift.shape != sizes.shape or not ((shift >= 0.0) & (shift <= 1.0)).all():
             raise InputError(f"shifts must hold one distance in [0, 1] for each of the {sizes.shape[0]} bins")
-    masses = mass_upper(sizes.astype(np.int64), n_samples, 0.1 * alpha / sizes.shape[0])
-    safe = np.where(filled, sizes, 1.0)
-    moves = np.where(filled, masses / safe, 0.0)
-    if label_sums is None:
-        mean_errors = np.where(filled, 0.5 / np.sqrt(safe), 0.0)
-        deviation = math.sqrt(float(moves.max()) * math.log(1.0 / (0.9 * alpha)) / 2.0)
-    else:
-        low, high = _frequencies(label_sums, sizes, filled, alpha)
-        mean_errors = np.where(filled, _mean_deviations(safe, low, high), 0.0)
-        deviation = _by_bernstein(masses, moves, low, high, math.log(1.0 / (0.7 * alpha)))
-    return min(1.0, _filled(masses, mean_errors + shift) + deviation)
+    return _ece_bound(sizes, n_samples, alpha, shift, None if label_sums is None else _frequencies(label_sums, sizes, alpha))
 
 
 def ece_bound_before(counts: Any, n_samples: int, alpha: float) -> float:
     """The most that `ece_bound` with label sums can be for values that are the means: at frequencies that may be anything."""
     n_samples, alpha = check_count(n_samples, "n_samples"), check_level(alpha)
     sizes = _counts(counts, n_samples)
+    return _ece_bound(sizes, n_samples, alpha, np.where(sizes > 0, 0.0, 1.0), (np.zeros(sizes.shape), np.ones(sizes.shape)))
+
+
+def _ece_bound(
+    sizes: Float64s, n_samples: int, alpha: float, shift: Float64s, frequencies: tuple[Float64s, Float64s] | None
+) -> float:
+    """By Bernstein's inequality for frequencies between these, which fail with 0.2 alpha; by McDiarmid's for any."""
     masses = mass_upper(sizes.astype(np.int64), n_samples, 0.1 * alpha / sizes.shape[0])
-    safe, zero, one = np.maximum(sizes, 1.0), np.zeros(sizes.shape), np.ones(sizes.shape)
-    deviation = _by_bernstein(masses, masses / safe, zero, one, math.log(1.0 / (0.7 * alpha)))
-    return min(1.0, _filled(masses, _mean_deviations(safe, zero, one)) + deviation)
+    filled, safe = sizes > 0, np.maximum(sizes, 1.0)
+    moves = np.where(filled, masses / safe, 0.0)
+    if frequencies is None:
+        mean_errors = 0.5 / np.sqrt(safe)
+        deviation = math.sqrt(float(moves.max()) * math.log(1.0 / (0.9 * alpha)) / 2.0)
+    else:
+        mean_errors = _mean_deviations(safe, *frequencies)
+        deviation = _by_bernstein(masses, moves, *frequencies, math.log(1.0 / (0.7 * alpha)))
+    return min(1.0, _filled(masses, np.where(filled, mean_errors, 0.0) + shift) + deviation)
 
 
-def _frequencies(label_sums: Any, sizes: Float64s, filled: Any, alpha: float) -> tuple[Float64s, Float64s]:
-    """The ends of the frequencies of all bins at once; 0 and 1 without samples."""
-    ones = as_counts(label_sums, "label_sums")
+def _frequencies(label_sums: Any, sizes: Float64s, alpha: float) -> tuple[Float64s, Float64s]:
+    """The ends of the frequencies of all bins at once, which fail with 0.2 alpha; 0 and 1 without samples."""
+    filled, ones = sizes > 0, as_counts(label_sums, "label_sums")
     if ones.shape != sizes.shape:
         raise InputError(f"lengths differ: counts has {sizes.shape[0]}, label_sums has {ones.shape[0]}; every bin needs both")
     refuse_first((ones < 0) | (ones > sizes), "label_sums", ones, "it must be from 0 to the count of its bin")

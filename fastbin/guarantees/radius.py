@@ -55,7 +55,7 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None, label_
     Raises
     ------
     InputError, InputTypeError
-        When a count or a shift is negative, alpha is out of range, or lengths differ.
+        When a count or a shift is negative, a label sum is not from 0 to its count, alpha is out of range, or lengths differ.
 
     Notes
     -----

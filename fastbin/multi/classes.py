@@ -24,7 +24,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, GuaranteeError
 from fastbin._base.frames import check_same_index, columns_of, like
 from fastbin._base.suspicions import LEVEL
-from fastbin._fit.calibrator import Estimator, asks_model, every_certificate
+from fastbin._fit.calibrator import Estimator, asks_model
 from fastbin._fit.segments import CellRows, code_cells
 from fastbin.model import IntervalBound
 from fastbin.model_set import ModelSet
@@ -66,7 +66,7 @@ class ClassBinning(Estimator[ModelSet]):
         return np.array(self.model_.columns)
 
     certificate = asks_model(ModelSet.certificate)
-    certificates = every_certificate
+    certificates = ModelSet.certificates
 
     def _check(self, P: Any, labels: Any, sample_weight: Any) -> tuple[Float64s, list[Key], Int64s]:
         """The matrix, the classes, and the column of each label."""

@@ -12,7 +12,7 @@ from fastbin._base.checks import alpha_by_name, check_choice, event_of
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError, Wording, by_name
 from fastbin._base.frames import check_same_index
-from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator, asks_model, every_certificate
+from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator, asks_model
 from fastbin._fit.segments import code_cells
 from fastbin.model import IntervalBound
 from fastbin.model_set import UNKNOWN, ModelSet
@@ -158,4 +158,4 @@ class SegmentedBinning(Estimator[ModelSet]):
         return self.model_.predict_set(scores, segments, alpha=alpha, tie_keys=tie_keys, seed=seed)
 
     certificate = asks_model(ModelSet.certificate)
-    certificates = every_certificate
+    certificates = ModelSet.certificates

@@ -22,7 +22,7 @@ from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import Key, divided_by_sums
 from fastbin._base.checks import MOST_EVENT_BYTES, check_choice, check_event, event_of
 from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
-from fastbin._fit.calibrator import every_certificate
+from fastbin._model.parts import Parts
 from fastbin.multi import ClassWiseBinning
 from fastbin.multi.classes import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
@@ -380,7 +380,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             )
         return self.model_.certificate(alpha, kind, bound, about=about)
 
-    certificates = every_certificate
+    certificates = Parts.certificates
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ def test_the_factor_is_that_of_the_ends_of_the_intervals() -> None:
     assert [certificate.radii[b] for b in (0, 1, 3)] == pytest.approx(expected, rel=1e-12)
     assert certificate.epsilon == max(expected)
     assert certificate.uncovered_bins == (2,)
+    assert certificate.radii[2] == np.inf
+    assert json.loads(json.dumps(certificate.to_dict(), allow_nan=False))["radii"][2] is None
 
 
 @pytest.mark.parametrize(("positives", "asked"), [(10, 2.67), (30, 1.68), (50, 1.48), (100, 1.31), (500, 1.124), (1000, 1.086)])
