@@ -63,6 +63,7 @@ class BinnedModel(Saved, NativeModel, Parts):
     bin_edges, bin_edge_keys, bin_values : arrays of n_bins - 1 and n_bins
     edges_share, clip : float
     knots : float64 (k, 3), or None
+    slice_cuts, slice_label_sums : float64 (s - 1,) and int64 (s,), or None
     event : str
     provenance : dict, or None
 
@@ -111,6 +112,8 @@ class BinnedModel(Saved, NativeModel, Parts):
         edges_share: float = 0.0,
         clip: float = 0.0,
         knots: Any = None,
+        slice_cuts: Any = None,
+        slice_label_sums: Any = None,
         event: str = "",
         provenance: Any = None,
     ) -> BinnedModel:
@@ -138,6 +141,9 @@ class BinnedModel(Saved, NativeModel, Parts):
         first_step, step_counts, unlabelled_counts, tie_counts, edges_share, clip, knots : optional
             As the attributes of these names. `first_step` and `step_counts` make a model of two resolutions, whose `counts`,
             `label_sums`, weight sums and `tie_counts` have one entry for each bin, and the others one for each step.
+        slice_cuts, slice_label_sums : optional
+            As the attributes: what `certificate(kind="mean-error")` rests on. s slices have their cuts at the samples of rank
+            ceil(b (n_samples + 1) / s).
         event : str
             The name of the event that the values are the probability of; at most 256 bytes in UTF-8, "" for label 1.
         provenance : dict, optional
@@ -310,18 +316,22 @@ class BinnedModel(Saved, NativeModel, Parts):
         return guarantees.interval(self._evidence(), alpha=check_alpha(alpha), bound=bound, simultaneous=simultaneous)
 
     def certificate(
-        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population"
-    ) -> Certificate:
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population",
+        of: Any = None,
+    ) -> Certificate:  # fmt: skip
         """The guarantee about the values, in words and numbers.
 
         Parameters
         ----------
         alpha : float, from 1e-100 to 1/2
             The chance that the promise fails.
-        kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
+        kind : {"conditional", "marginal", "expected-ece", "ece", "ratio", "mean-error", "mean-overestimate", \
+"mean-underestimate"}
             "conditional": every value is within epsilon of the truth. "marginal": the value of a random new sample is.
             "ece": the l1 expected calibration error is at most epsilon. "expected-ece": its mean over data sets is. "ratio",
-            for rare events: every value is within a factor of epsilon of the truth.
+            for rare events: every value is within a factor of epsilon of the truth. "mean-error": if the truth does not fall as
+            the score rises, a prediction is on average within epsilon of the true probability at its score;
+            "mean-overestimate" and "mean-underestimate" count what is above it alone, or below.
         bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
             "common", the default of "conditional" where up to 100 bins have one value each and no scores tie at their edges, is
             one radius around the mean labels of all bins; "clopper-pearson", else its default and that of "marginal", rests on
@@ -332,6 +342,8 @@ class BinnedModel(Saved, NativeModel, Parts):
         about : {"population", "calibration rows"}
             Whose true frequency the values are compared with. "calibration rows", for audits: the average that the calibration
             rows of a bin are served, and the average of their true probabilities; these rows need not be draws of a population.
+        of : BinnedModel or fitted calibrator, optional
+            For the mean errors: another map that does not fall, fitted in any way, which the labels of this model certify.
 
         Returns
         -------
@@ -344,7 +356,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         """
         from fastbin import guarantees
 
-        return guarantees.certify(self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, about=about)
+        return guarantees.certify(self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, about=about, of=of)
 
     def _evidence(self) -> BinnedModel:
         """This model, where it has a tally to reason from."""

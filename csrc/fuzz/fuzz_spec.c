@@ -48,7 +48,8 @@ typedef struct arrays {
   int64_t counts[MOST_BINS], label_sums[MOST_BINS];
   double weights[MOST_BINS], label_weights[MOST_BINS], squares[MOST_BINS], pairs[2 * MOST_BINS];
   int64_t first_step[MOST_BINS], step_counts[MOST_BINS], unlabelled[MOST_BINS], tie_counts[3 * MOST_BINS];
-  double knots[3 * MOST_BINS];
+  double knots[3 * MOST_BINS], slice_cuts[MOST_BINS];
+  int64_t slice_label_sums[MOST_BINS];
 } arrays;
 
 static void take_columns(input *in, fastbin_model_spec *spec, arrays *a, uint8_t which) {
@@ -120,6 +121,16 @@ static void take_resolution(input *in, fastbin_model_spec *spec, arrays *a) {
     for (int32_t i = 0; i < 3 * MOST_BINS && i < 3 * spec->n_bins; i++) a->tie_counts[i] = (int8_t)take_byte(in);
     spec->tie_counts = a->tie_counts;
     spec->edges_share = take_double(in);
+  }
+  if (which & 64) {
+    spec->n_slices = (int8_t)take_byte(in) % (MOST_BINS + 1);
+    for (int32_t i = 0; i < spec->n_slices; i++) {
+      a->slice_cuts[i] = take_double(in);
+      a->slice_label_sums[i] = (int8_t)take_byte(in);
+    }
+    if (which & 4) qsort(a->slice_cuts, spec->n_slices > 0 ? (size_t)spec->n_slices : 0, sizeof(double), ascending);
+    spec->slice_cuts = spec->n_slices ? a->slice_cuts : NULL;
+    spec->slice_label_sums = spec->n_slices ? a->slice_label_sums : NULL;
   }
   if (!(which & 128)) return;
   spec->clip = take_double(in);

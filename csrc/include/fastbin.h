@@ -344,6 +344,11 @@ typedef struct fastbin_model_spec {
   const char *provenance;     /* how the model came about, as canonical JSON that the fitting program wrote (FORMAT.md,
                                  "Provenance"): UTF-8, not NUL-terminated, not interpreted. NULL when provenance_size is 0 */
   size_t provenance_size;     /* at most FASTBIN_MAX_PROVENANCE_SIZE bytes */
+  int32_t n_slices;           /* STEP: slices of equal mass, evidence for promises about a truth that rises with the score.
+                                 0: none; otherwise 2 ... FASTBIN_MAX_BINS, and at least twice as many n_samples. The cut above
+                                 slice b, from 1, is the sample of rank ceil(b (n_samples + 1) / n_slices) (FORMAT.md, "Slices") */
+  const double *slice_cuts;   /* n_slices - 1: the scores of these samples, ascending. NULL without slices */
+  const int64_t *slice_label_sums; /* n_slices: samples with label 1 strictly between cuts. NULL without slices */
 } fastbin_model_spec;
 
 /*

@@ -18,8 +18,8 @@
 #define CLIP_SIZE 8
 
 /* In the order in which they are written. Evidence without which an interval would come out wrong must be understood. */
-enum section { CORE, EDGE, EKEY, VALU, EVID, TALY, WGHT, TIES, STEP, RATE, PAIR, CLIP, SPLN, RULE, PRNT, NOTE, EVNT, PROV,
-               N_SECTIONS };
+enum section { CORE, EDGE, EKEY, VALU, EVID, TALY, WGHT, TIES, STEP, RATE, PAIR, CLIP, SPLN, RULE, RISE, PRNT, NOTE, EVNT,
+               PROV, N_SECTIONS };
 
 static const section_kind sections[N_SECTIONS] = {
     [CORE] = {TAG('C', 'O', 'R', 'E'), MUST_UNDERSTAND}, [EDGE] = {TAG('E', 'D', 'G', 'E'), MUST_UNDERSTAND},
@@ -29,8 +29,9 @@ static const section_kind sections[N_SECTIONS] = {
     [STEP] = {TAG('S', 'T', 'E', 'P'), MUST_UNDERSTAND}, [RATE] = {TAG('R', 'A', 'T', 'E'), MUST_UNDERSTAND},
     [PAIR] = {TAG('P', 'A', 'I', 'R'), MUST_UNDERSTAND}, [CLIP] = {TAG('C', 'L', 'I', 'P'), MUST_UNDERSTAND},
     [SPLN] = {TAG('S', 'P', 'L', 'N'), MUST_UNDERSTAND}, [RULE] = {TAG('R', 'U', 'L', 'E'), MUST_UNDERSTAND},
-    [PRNT] = {TAG('P', 'R', 'N', 'T'), 0},               [NOTE] = {TAG('N', 'O', 'T', 'E'), 0},
-    [EVNT] = {TAG('E', 'V', 'N', 'T'), 0},               [PROV] = {TAG('P', 'R', 'O', 'V'), 0},
+    [RISE] = {TAG('R', 'I', 'S', 'E'), 0},               [PRNT] = {TAG('P', 'R', 'N', 'T'), 0},
+    [NOTE] = {TAG('N', 'O', 'T', 'E'), 0},               [EVNT] = {TAG('E', 'V', 'N', 'T'), 0},
+    [PROV] = {TAG('P', 'R', 'O', 'V'), 0},
 };
 
 static const container_kind model_kind = {'M', 1, N_SECTIONS, sections};
@@ -53,6 +54,7 @@ static void section_sizes(const fastbin_model_spec *spec, size_t *sizes) {
   sizes[CLIP] = spec->clip > 0.0 ? CLIP_SIZE : 0;
   sizes[SPLN] = 24 * (size_t)spec->n_knots;
   sizes[RULE] = spec->out_of_range || spec->weights ? RULE_SIZE : 0;
+  sizes[RISE] = spec->n_slices > 0 ? 16 * (size_t)spec->n_slices - 8 : 0;
   sizes[PRNT] = spec->fingerprint ? PRNT_SIZE : 0;
   sizes[NOTE] = spec->note_size;
   sizes[EVNT] = spec->event_size;
@@ -130,6 +132,9 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
       return put_doubles(at, spec->knots, 3 * (size_t)spec->n_knots);
     case RULE:
       return put_u32(put_u32(at, (uint32_t)spec->out_of_range), (uint32_t)spec->weights);
+    case RISE:
+      at = put_counts(at, spec->slice_label_sums, (size_t)spec->n_slices);
+      return put_doubles(at, spec->slice_cuts, (size_t)spec->n_slices - 1);
     case PRNT:
       return put_u64(at, spec->fingerprint);
     case NOTE:
@@ -240,6 +245,8 @@ static int take_lengths(const payload *payloads, fastbin_model_spec *spec) {
   }
   if (payloads[SPLN].size / 24 > FASTBIN_MAX_KNOTS) return 0;
   spec->n_knots = (int32_t)(payloads[SPLN].size / 24);
+  if (payloads[RISE].size / 16 >= FASTBIN_MAX_BINS) return 0;
+  spec->n_slices = payloads[RISE].start ? (int32_t)(payloads[RISE].size / 16) + 1 : 0;
   return 1;
 }
 
@@ -321,6 +328,16 @@ static void decode_ties(const payload *from, fastbin_model_spec *spec, unsigned 
   spec->edges_share = double_of(get_u64(from->start + counts.size));
 }
 
+static void decode_slices(const payload *from, fastbin_model_spec *spec, unsigned char **free_part, int *canonical) {
+  payload label_sums = *from, cuts = *from;
+  if (!from->start) return;
+  label_sums.size = 8 * (size_t)spec->n_slices;
+  cuts.start += label_sums.size;
+  cuts.size -= label_sums.size;
+  spec->slice_label_sums = decode_counts(&label_sums, free_part);
+  spec->slice_cuts = decode_doubles(&cuts, free_part, canonical);
+}
+
 /* The model of sections whose sizes have been checked. `scratch` has room for all of them. */
 static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, unsigned char *scratch, int is_one_of_many,
                              fastbin_model **model) {
@@ -341,6 +358,7 @@ static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, 
   }
   spec->pairs = decode_doubles(&payloads[PAIR], &scratch, &canonical);
   spec->knots = decode_doubles(&payloads[SPLN], &scratch, &canonical);
+  decode_slices(&payloads[RISE], spec, &scratch, &canonical);
   spec->note = (const char *)payloads[NOTE].start;
   spec->note_size = payloads[NOTE].size;
   spec->event = (const char *)payloads[EVNT].start;

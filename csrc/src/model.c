@@ -63,6 +63,8 @@ static const char *copy_text(unsigned char **free_part, const char *from, size_t
   return size > 0 ? memcpy(take(free_part, size, 1), from, size) : NULL;
 }
 
+static size_t n_slice_cuts(const fastbin_model_spec *spec) { return spec->n_slices > 0 ? (size_t)spec->n_slices - 1 : 0; }
+
 /* Fills model->spec with a copy of `spec` whose arrays (all but the texts) lie at free_part. Returns the rest of that. */
 static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *spec, unsigned char *free_part) {
   size_t n_edges = (size_t)fastbin_n_edges(spec);
@@ -85,6 +87,8 @@ static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *
   own->unlabelled_counts = copy_counts(&free_part, spec->unlabelled_counts, n_values);
   own->tie_counts = copy_counts(&free_part, spec->tie_counts, 3 * n_bins);
   own->knots = copy_doubles(&free_part, spec->knots, 3 * (size_t)spec->n_knots);
+  own->slice_label_sums = copy_counts(&free_part, spec->slice_label_sums, (size_t)spec->n_slices);
+  own->slice_cuts = copy_doubles(&free_part, spec->slice_cuts, n_slice_cuts(spec));
   for (int i = 0; i < 4; i++) own->map_parameters[i] = without_negative_zero(own->map_parameters[i]);
   own->score_min = without_negative_zero(own->score_min);
   own->score_max = without_negative_zero(own->score_max);
@@ -110,7 +114,8 @@ static int model_bytes(const fastbin_model_spec *spec, const score_index *ix, si
   *bytes = sizeof(fastbin_model);
   return add_size(bytes, n_edges, sizeof(double) + sizeof(uint64_t)) && add_size(bytes, n_bins, of_bins * sizeof(double)) &&
          add_size(bytes, n_values, of_values * sizeof(double)) &&
-         add_size(bytes, (size_t)spec->n_knots, 3 * sizeof(double)) && fastbin_add_index_size(bytes, ix, spec) &&
+         add_size(bytes, (size_t)spec->n_knots, 3 * sizeof(double)) &&
+         add_size(bytes, (size_t)spec->n_slices + n_slice_cuts(spec), sizeof(double)) && fastbin_add_index_size(bytes, ix, spec) &&
          add_size(bytes, bin_of_step_words(spec), sizeof(int64_t)) && add_size(bytes, spec->note_size, 1) &&
          add_size(bytes, spec->event_size, 1) && add_size(bytes, spec->provenance_size, 1);
 }

@@ -257,6 +257,9 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
   spec.pairs = NULL;
   spec.weights = FASTBIN_WEIGHTS_GIVEN;
   spec.fingerprint = 0;
+  spec.n_slices = 0;
+  spec.slice_cuts = NULL;
+  spec.slice_label_sums = NULL;
   spec.n_samples = stream->n_samples;
   spec.n_positive = stream->n_positive;
   spec.n_tied = stream->n_tied;

@@ -299,6 +299,37 @@ static fastbin_status validate_rates(const fastbin_model_spec *spec) {
   return fabs(spec->odds_ratio - odds_ratio) <= 1e-9 * odds_ratio ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
 }
 
+/* The rank of the cut above slice b, from 1: ceil(b (n + 1) / n_slices), without a product that could overflow. */
+static int64_t slice_rank(const fastbin_model_spec *spec, int32_t b) {
+  int64_t whole = spec->n_samples / spec->n_slices, rest = spec->n_samples % spec->n_slices + 1;
+  return b * whole + (b * rest + spec->n_slices - 1) / spec->n_slices;
+}
+
+static int slices_can_be(const fastbin_model_spec *spec) {
+  int64_t positives_left = spec->n_positive, negatives_left = spec->n_samples - spec->n_positive, below = 0;
+  for (int32_t b = 0; b < spec->n_slices; b++) {
+    int64_t rank = b + 1 < spec->n_slices ? slice_rank(spec, b + 1) : spec->n_samples + 1;
+    int64_t ones = spec->slice_label_sums[b], count = rank - below - 1;
+    if (ones < 0 || ones > count || ones > positives_left || count - ones > negatives_left) return 0;
+    positives_left -= ones;
+    negatives_left -= count - ones;
+    below = rank;
+  }
+  return 1;
+}
+
+static fastbin_status validate_slices(const fastbin_model_spec *spec) {
+  if (spec->n_slices == 0) return spec->slice_cuts || spec->slice_label_sums ? FASTBIN_ERROR_ARGUMENT : FASTBIN_OK;
+  if (spec->kind != FASTBIN_STEP || !spec->slice_cuts || !spec->slice_label_sums) return FASTBIN_ERROR_ARGUMENT;
+  if (spec->n_slices < 2 || spec->n_slices > FASTBIN_MAX_BINS) return FASTBIN_ERROR_ARGUMENT;
+  if (spec->n_samples / 2 < spec->n_slices || !slices_can_be(spec)) return FASTBIN_ERROR_TALLY;
+  for (int32_t b = 0; b < spec->n_slices - 1; b++) {
+    if (!is_finite(spec->slice_cuts[b])) return FASTBIN_ERROR_EDGES;
+    if (b > 0 && is_less(spec->slice_cuts[b], spec->slice_cuts[b - 1])) return FASTBIN_ERROR_EDGES;
+  }
+  return FASTBIN_OK;
+}
+
 static fastbin_status validate_texts(const fastbin_model_spec *spec) {
   if (spec->event_size > 0 && !spec->event) return FASTBIN_ERROR_ARGUMENT;
   if (spec->provenance_size > 0 && !spec->provenance) return FASTBIN_ERROR_ARGUMENT;
@@ -311,7 +342,7 @@ fastbin_status fastbin_validate_spec(const fastbin_model_spec *spec) {
   static fastbin_status (*const checks[])(const fastbin_model_spec *) = {
       validate_shape, validate_range, validate_first_steps, validate_edges, validate_values, validate_origin,
       validate_rates, validate_tally, validate_weights,     validate_ties,  validate_steps,  validate_map,
-      validate_texts,
+      validate_slices, validate_texts,
   };
   if (!fastbin_known_enumerators(spec)) return FASTBIN_ERROR_ARGUMENT;
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {

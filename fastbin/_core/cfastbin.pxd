@@ -75,6 +75,9 @@ cdef extern from "fastbin.h" nogil:
         size_t event_size
         const char *provenance
         size_t provenance_size
+        int32_t n_slices
+        const double *slice_cuts
+        const int64_t *slice_label_sums
 
     ctypedef struct fastbin_rows:
         size_t struct_size

@@ -28,8 +28,9 @@ class Field(NamedTuple):
     kind : str
         Of a single value: "word" (an enumerator), "integer", "number", "text", "key" (64 bits in hexadecimal) or "other"; of
         arrays: "numbers", "integers" or "keys".
-    axis : {"", "edges", "steps", "bins", "starts", "knots"}
-        What an array has an entry for; "starts" are bins of a model with steps, and nothing of any other.
+    axis : {"", "edges", "steps", "bins", "starts", "knots", "slices", "cuts"}
+        What an array has an entry for; "starts" are bins of a model with steps, and nothing of any other; "cuts" lie between
+        slices.
     width : int
         The columns of an array of two dimensions; 0 for one dimension.
     low, high : float, str or None
@@ -90,6 +91,8 @@ FIELDS = (
     Field("unlabelled_counts", "integers", "steps", low=0),
     Field("pairs", "numbers", "steps", 2, low=0.0, high=1.0),
     Field("knots", "numbers", "knots", 3),
+    Field("slice_cuts", "numbers", "cuts"),
+    Field("slice_label_sums", "integers", "slices", low=0, high="n_samples"),
 )
 COLUMNS = {field.name: field for field in FIELDS if field.axis}
 # What an integer may be; C checks the rest.
@@ -172,6 +175,8 @@ def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
     n_edges = n_values if kind == "linear" else max(0, n_values - 1)
     lengths = {"edges": n_edges, "steps": n_values, "bins": n_bins, "starts": n_bins if kind == "step" else 0}
     lengths["knots"] = 0 if knots is None else len(knots) if knots.ndim else 1
+    lengths["slices"] = 0 if columns["slice_label_sums"] is None else columns["slice_label_sums"].size
+    lengths["cuts"] = max(0, lengths["slices"] - 1)
     for name, column in columns.items():
         field = COLUMNS[name]
         shape = (lengths[field.axis], field.width) if field.width else (lengths[field.axis],)
@@ -187,7 +192,10 @@ def check_columns(kind: str, **values: Any) -> dict[str, Array | None]:
     for name in ("step_counts", "unlabelled_counts"):
         if first_step is None and columns[name] is not None:
             raise InputError("is given without first_step", "only bins of several steps have one", argument=name)
-    for names in (("counts", "label_sums"), ("weight_sums", "weighted_label_sums", "weight_square_sums")):
+    for names in (
+        ("counts", "label_sums"), ("slice_cuts", "slice_label_sums"),
+        ("weight_sums", "weighted_label_sums", "weight_square_sums"),
+    ):  # fmt: skip
         if len({columns[name] is None for name in names}) > 1:
             raise InputError(f"{', '.join(names[:-1])} and {names[-1]} come together or not at all")
     return columns

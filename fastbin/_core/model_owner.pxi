@@ -122,7 +122,7 @@ cdef class ModelOwner:
         int64_t n_samples=0, int64_t n_positive=0, int64_t n_tied=0, int map=0, tuple map_parameters=(), bytes note=b"",
         tuple source_rate=_NO_RATE, tuple target_rate=_NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
         first_step=None, step_counts=None, unlabelled_counts=None, tie_counts=None, double edges_share=0.0, double clip=0.0,
-        knots=None, bytes event=b"", bytes provenance=b"",
+        knots=None, slice_cuts=None, slice_label_sums=None, bytes event=b"", bytes provenance=b"",
     ):
         """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
         cdef ModelOwner self = cls.__new__(cls)
@@ -145,6 +145,8 @@ cdef class ModelOwner:
         spec.weight_sums, spec.weighted_label_sums = given_doubles(weight_sums), given_doubles(weighted_label_sums)
         spec.weight_square_sums, spec.pairs = given_doubles(weight_square_sums), given_doubles(pairs, 2)
         spec.n_knots, spec.knots = <int32_t>len(knots) if knots is not None else 0, given_doubles(knots, 2)
+        spec.n_slices = <int32_t>len(slice_label_sums) if slice_label_sums is not None else 0
+        spec.slice_cuts, spec.slice_label_sums = given_doubles(slice_cuts), given_integers(slice_label_sums)
         spec.edges_share, spec.clip, spec.n_bins_asked = edges_share, clip, n_bins_asked
         spec.score_min, spec.score_max = score_min, score_max
         spec.delta, spec.odds_ratio, spec.seed = delta, odds_ratio, seed
@@ -306,6 +308,20 @@ cdef class ModelOwner:
         if self.spec.knots == NULL:
             return None
         return self._view(self.spec.knots, 3 * self.spec.n_knots, cnp.NPY_FLOAT64).reshape(-1, 3)
+
+    @property
+    def slice_cuts(self):
+        """float64 (n_slices - 1,): the scores of the samples between slices of equal mass, or ``None`` without slices."""
+        if self.spec.n_slices == 0:
+            return None
+        return self._view(self.spec.slice_cuts, self.spec.n_slices - 1, cnp.NPY_FLOAT64)
+
+    @property
+    def slice_label_sums(self):
+        """int64 (n_slices,): the samples with label 1 in each slice, those at cuts left out, or ``None`` without slices."""
+        if self.spec.n_slices == 0:
+            return None
+        return self._view(self.spec.slice_label_sums, self.spec.n_slices, cnp.NPY_INT64)
 
     @property
     def n_bins_asked(self):

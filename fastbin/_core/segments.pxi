@@ -237,3 +237,51 @@ def fit_runs(packed, starts, ranks, first_rank, bint leaves_out, uint64_t seed):
         "edges": edges[:edge_at], "counts": tally[0, :bin_at], "label_sums": tally[1, :bin_at], "tie_counts": ties[:tie_at],
         "fingerprints": fingerprints, **dict(zip(names, per_run)),
     }  # fmt: skip
+
+
+def slices_of_runs(packed, starts, ranks, first_rank, uint64_t seed):
+    """The slices of each run of sorted packed rows.
+
+    Parameters
+    ----------
+    packed, starts, ranks, first_rank, seed
+        As in `fit_runs`, the ranks being those of the samples between slices; a run without one has no slices.
+
+    Returns
+    -------
+    dict
+        `slice_cuts` and `slice_label_sums` of all runs, one behind the other, and `n_slices_each`.
+
+    Notes
+    -----
+    O(n) time.
+    """
+    cdef const uint64_t *row = words(packed)
+    cdef const int64_t *start = integers(starts)
+    cdef const int64_t *rank = integers(ranks)
+    cdef const int64_t *rank_of_run = integers(first_rank)
+    cdef Py_ssize_t run, m, at = 0, n_runs = len(starts) - 1, most = 0
+    cdef int failed = 0
+    for run in range(n_runs):
+        most = max(most, rank_of_run[run + 1] - rank_of_run[run])
+    cdef cnp.ndarray cuts = new_array(cnp.NPY_FLOAT64, len(ranks)), n_slices = np.zeros(n_runs, np.int64)
+    cdef cnp.ndarray label_sums = new_array(cnp.NPY_INT64, len(ranks) + n_runs), scratch = new_array(cnp.NPY_INT64, 4, most)
+    cdef int64_t *n_slices_of = <int64_t *>cnp.PyArray_DATA(n_slices)
+    cdef double *cut = <double *>cnp.PyArray_DATA(cuts)
+    cdef int64_t *ones = <int64_t *>cnp.PyArray_DATA(label_sums)
+    cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
+    with nogil:
+        for run in range(n_runs):
+            look_now_and_then(run)
+            m = rank_of_run[run + 1] - rank_of_run[run]
+            if m == 0:
+                continue
+            failed = find_slices(
+                row + start[run], start[run + 1] - start[run], rank + rank_of_run[run], m, seed, group,
+                cut + rank_of_run[run], ones + at)
+            if failed:
+                break
+            n_slices_of[run], at = m + 1, at + m + 1
+    if failed:
+        raise InputError(TOO_MANY_TIED)
+    return {"slice_cuts": cuts, "slice_label_sums": label_sums[:at], "n_slices_each": n_slices}

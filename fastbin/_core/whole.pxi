@@ -126,6 +126,61 @@ def bins_of_groups(placing, ranks, everyone, int64_t n_tied, bint leaves_out, ui
     return kept[:n_edges], tally[0, : n_edges + 1], tally[1, : n_edges + 1], tie_counts[: n_edges + 1]
 
 
+cdef int deal_slices(const Groups *groups, const int64_t *ranks, uint64_t seed, int64_t *label_sums) noexcept nogil:
+    """The samples with label 1 strictly between the samples of these ranks; -1 where a group has too many to draw from.
+
+    Samples that share a score stand in a random order: a cut takes a draw of those left over by the cuts before it. Seeded by a
+    digest of the groups at cuts, and by the number of the cut, so that draws from one group are independent.
+    """
+    cdef Py_ssize_t b
+    cdef uint64_t digest = digest_groups(seed, groups)
+    cdef int64_t taken = 0, passed = 0, chosen = 0, f = 0, y = 0, start = 0
+    for b in range(groups.n_ranks):
+        if b == 0 or groups.score[b] != groups.score[b - 1]:
+            taken = passed = 0
+        chosen = ranks[b] - groups.below[b] - taken
+        if groups.equal[b] == 1:
+            f = y = groups.equal_ones[b]
+        elif fastbin_draw_labels(
+            chain(digest, <uint64_t>b), groups.score[b], groups.equal[b] - taken, groups.equal_ones[b] - passed, chosen, &f, &y,
+        ) != FASTBIN_OK:
+            return -1
+        taken, passed = taken + chosen, passed + f
+        label_sums[b] = groups.below_ones[b] + passed - y - start
+        start = groups.below_ones[b] + passed
+    label_sums[groups.n_ranks] = groups.n_positive - start
+    return 0
+
+
+def slices_of_groups(given, ranks, uint64_t seed):
+    """int64 (m + 1,): the samples with label 1 strictly between those of m ranks, whose groups these are.
+
+    `given` is a `BoundaryGroups`, `ranks` int64 (m,), ascending and different, one in each group. O(m), and one number drawn a
+    cut among equal scores.
+    """
+    cdef Groups groups = as_groups(given)
+    cdef cnp.ndarray label_sums = new_array(cnp.NPY_INT64, groups.n_ranks + 1)
+    if groups.n_ranks != len(ranks):
+        raise InputError("there must be one group for each rank")
+    if deal_slices(&groups, integers(ranks), seed, <int64_t *>cnp.PyArray_DATA(label_sums)) < 0:
+        raise InputError(TOO_MANY_TIED)
+    return label_sums
+
+
+cdef int find_slices(
+    const uint64_t *packed, Py_ssize_t n, const int64_t *ranks, Py_ssize_t n_ranks, uint64_t seed, int64_t *group,
+    double *cuts, int64_t *label_sums,
+) noexcept nogil:
+    """The same for sorted rows, and the scores of the samples at the ranks. `group` is scratch for 4 n_ranks counts."""
+    cdef Groups groups
+    groups.n_ranks, groups.score, groups.n_samples = n_ranks, cuts, n
+    groups.below, groups.below_ones = group, group + n_ranks
+    groups.equal, groups.equal_ones = group + 2 * n_ranks, group + 3 * n_ranks
+    groups.n_positive = find_groups(
+        packed, n, ranks, n_ranks, cuts, group, group + n_ranks, group + 2 * n_ranks, group + 3 * n_ranks)
+    return deal_slices(&groups, ranks, seed, label_sums)
+
+
 def draw_labels(digest, scores, counts, ones, chosen):
     """For each group of equal scores, how many of `chosen` samples drawn at random have label 1, and the label of one of these.
 
@@ -205,7 +260,7 @@ cdef void take_edges(
     groups.n_ranks = n_edges
 
 
-def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, uint64_t seed):
+def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, uint64_t seed, slice_ranks):
     """The bins of rows in memory, between whole groups of equal scores: of scheme "umd" where `leaves_out`, else of "ze".
 
     Parameters
@@ -217,6 +272,8 @@ def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, ui
     leaves_out : bool
         Whether one sample at each edge is not counted.
     seed : int
+    slice_ranks : ndarray of int64, shape (m,)
+        Of the samples between slices, as `ranks`; empty for no slices.
 
     Returns
     -------
@@ -237,6 +294,9 @@ def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, ui
     cdef const int64_t *rank = integers(ranks)
     cdef int64_t *sums = <int64_t *>cnp.PyArray_DATA(tally)
     cdef int64_t n_tied = 0
+    cdef Py_ssize_t n_cuts
+    cdef int failed
+    cdef cnp.ndarray cuts, label_sums, of_cuts
     cdef Groups groups
     memset(&groups, 0, sizeof(groups))
     groups.n_samples, groups.n_ranks = n, m
@@ -245,6 +305,14 @@ def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, ui
         n_bins, <double *>cnp.PyArray_DATA(edges), sums, sums + n_bins, <int64_t *>cnp.PyArray_DATA(ties), &n_tied)
     if n_edges < 0:
         raise InputError(TOO_MANY_TIED)
+    n_cuts = len(slice_ranks)
+    cuts, label_sums = new_array(cnp.NPY_FLOAT64, n_cuts), new_array(cnp.NPY_INT64, n_cuts + 1)
+    of_cuts = new_array(cnp.NPY_INT64, 4, n_cuts)
+    failed = find_slices(
+        <const uint64_t *>cnp.PyArray_DATA(packed), n, integers(slice_ranks), n_cuts, seed,
+        <int64_t *>cnp.PyArray_DATA(of_cuts), <double *>cnp.PyArray_DATA(cuts), <int64_t *>cnp.PyArray_DATA(label_sums))
+    if failed:
+        raise InputError(TOO_MANY_TIED)
     parts = {
         "edges": edges[:n_edges], "counts": tally[0, : n_edges + 1], "label_sums": tally[1, : n_edges + 1], "n_samples": n,
         "n_positive": groups.n_positive, "n_tied": n_tied, "ties": "whole" if n_tied else "upper",
@@ -252,6 +320,8 @@ def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, ui
     }  # fmt: skip
     if n_tied:
         parts["tie_counts"], parts["edges_share"] = ties[: n_edges + 1], 1.0
+    if n_cuts:
+        parts["slice_cuts"], parts["slice_label_sums"] = cuts, label_sums
     return parts
 
 

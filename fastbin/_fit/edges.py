@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
 from itertools import pairwise
 from operator import add
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.checks import ScoreRange, are_probabilities, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
-from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, boundary_ranks, fine_ranks, step_ranks
+from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, boundary_ranks, fine_ranks, slice_ranks, step_ranks
 from fastbin._core.fit import (
     bins_of_groups,
     cut_groups,
@@ -36,10 +37,11 @@ from fastbin._core.fit import (
     merge_edges,
     n_tied,
     rows_digest,
+    slices_of_groups,
     split_keys,
     tally_between,
 )
-from fastbin._fit.quantiles import Boundaries, groups_at, run_starts
+from fastbin._fit.quantiles import Boundaries, RanksOf, Source, groups_at, run_starts
 from fastbin._fit.rows import Rows, RowsSource, limits_of
 from fastbin._fit.tally import (
     KEY_ABOVE,
@@ -117,6 +119,28 @@ def choose_n_bins(n_bins: int | str, n_samples: int, scheme: str, split: float) 
 def find_boundaries(rows: Rows, n_bins: int, scheme: str, n_threads: int = 1) -> Boundaries:
     """The boundaries of a scheme among all rows. Time O(n)."""
     return RowsSource(rows, n_threads).find(lambda n_samples: boundary_ranks(n_samples, n_bins, scheme), n_bins - 1)
+
+
+def find_with_slices(source: Source, ranks_of: RanksOf, n_ranks: int, seed: int) -> tuple[Boundaries, dict[str, Any]]:
+    """The boundaries at `ranks_of`, and the parts of a model that say its slices; one search finds both.
+
+    Nothing where samples are too few, or have importance weights. Samples of one score stand in a random order, seeded by a
+    digest of the seed and of the groups at cuts.
+    """
+    if source.weighted() is not None:
+        return source.find(ranks_of, n_ranks), {}
+
+    def all_ranks(n_samples: int) -> Int64s:
+        return np.union1d(ranks_of(n_samples), slice_ranks(n_samples))
+
+    found = source.find(all_ranks, n_ranks)
+    ranks, cuts = (np.searchsorted(found.ranks, sought(found.n_samples)) for sought in (ranks_of, slice_ranks))
+    if len(cuts) == 0:
+        return found.take(ranks), {}
+    groups = found.take(cuts)
+    return found.take(ranks), {
+        "slice_cuts": groups.score, "slice_label_sums": slices_of_groups(groups[:7], groups.ranks, seed)
+    }  # fmt: skip
 
 
 def order_cuts(groups: Boundaries, seed: int, rows: Rows | None = None) -> tuple[UInt64s, Int64s, Int64s]:
@@ -518,6 +542,7 @@ class FittedSteps(NamedTuple):
     tally: Tally
     first_step: Int64s  # of each bin
     unlabelled: Int64s | None = None
+    slices: Mapping[str, Array] = MappingProxyType({})  # the parts of a model that say its slices
 
     def parts(self) -> dict[str, Array | None]:
         """The parts of a model that say its steps; nothing where each bin is one step."""

@@ -13,8 +13,8 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Int32s, Int64s
 from fastbin._base.cells import Key, TextCells, as_cells
-from fastbin._base.ranks import boundary_ranks_of_runs
-from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows
+from fastbin._base.ranks import boundary_ranks_of_runs, slice_ranks_of_runs
+from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows, slices_of_runs
 from fastbin._core.schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, rising
@@ -86,9 +86,10 @@ def fit_segments(
     packed = _sorted_runs(rows, cells, next_place, starts)
     ranks, first_rank = boundary_ranks_of_runs(np.diff(starts), n_bins, scheme)
     parts = fit_runs(packed, starts, ranks, first_rank, scheme == "umd", seed)
+    slices = slices_of_runs(packed, starts, *slice_ranks_of_runs(np.diff(starts)), seed)
     low, high = rows.limits
     return {
-        **parts, "values": _values(parts, monotone=monotone), "edge_keys": np.zeros(len(parts["edges"]), np.uint64),
+        **parts, **slices, "values": _values(parts, monotone=monotone), "edge_keys": np.zeros(len(parts["edges"]), np.uint64),
         "ties": np.where(parts["n_tied"] > 0, TIES_CODES["whole"], TIES_CODES["upper"]).astype(np.int32),
         "n_bins_asked": n_bins, "scheme": SCHEMES[scheme].code, "seed": seed, "score_min": low, "score_max": high,
         "out_of_range": OUT_OF_RANGE_CODES[out_of_range], "edges_share": 1.0,

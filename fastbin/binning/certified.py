@@ -25,6 +25,7 @@ from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
 from fastbin._fit.edges import (
     FittedSteps,
     cut_ranks,
+    find_with_slices,
     fit_pooled_steps,
     fit_steps,
     require_samples,
@@ -204,11 +205,13 @@ class _CheckedCertified(NamedTuple):
 
     def steps_of(self, source: Source) -> tuple[FittedSteps, int]:
         """The bins and steps of all samples, and the number of bins before ties."""
-        groups = source.find(
-            lambda n_samples: cut_ranks(n_samples, self._n_bins(n_samples), fine=self.is_fine(n_samples)), MOST_STEPS
-        )
+        groups, slices = find_with_slices(
+            source, lambda n_samples: cut_ranks(n_samples, self._n_bins(n_samples), fine=self.is_fine(n_samples)), MOST_STEPS,
+            self.seed,
+        )  # fmt: skip
         n_bins, fine = self._n_bins(groups.n_samples), self.is_fine(groups.n_samples)
-        return fit_steps(groups, n_bins, self.seed, self.score_range, source.weighted, fine=fine), n_bins
+        fitted = fit_steps(groups, n_bins, self.seed, self.score_range, source.weighted, fine=fine)
+        return fitted._replace(slices=slices), n_bins
 
     def pooled_steps_of(self, rows: Rows, unlabelled: Any) -> tuple[FittedSteps, int]:
         """The same with scores that have no label."""
@@ -260,7 +263,7 @@ class _CheckedCertified(NamedTuple):
             values=given.values, recentre="james-stein" if recentre == "cap" else recentre,
             monotone=given.monotone and not to_cap, score_range=self.score_range,
         )  # fmt: skip
-        parts = {**evidence, **bins.origin()}
+        parts = {**evidence, **bins.origin(), **fitted.slices}
         if is_mean:
             parts["values"] = values[fitted.first_step]  # one value a bin
         else:

@@ -17,7 +17,7 @@ from fastbin._base.checks import (
 )
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
-from fastbin._base.ranks import boundary_ranks
+from fastbin._base.ranks import boundary_ranks, slice_ranks
 from fastbin._core.fit import fit_rows
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
@@ -25,6 +25,7 @@ from fastbin._fit.edges import (
     Fitted,
     bins_between,
     choose_n_bins,
+    find_with_slices,
     first_part,
     least_with_part,
     on_fewer_bins,
@@ -261,14 +262,15 @@ class _CheckedUniformMass(NamedTuple):
         def ranks_of(n_samples: int) -> Int64s:
             return boundary_ranks(n_samples, n_bins or self.n_bins_for(n_samples), scheme)
 
-        boundaries = source.find(ranks_of, RANKS_TO_PLAN_FOR if isinstance(asked, str) else asked - 1)
+        planned = RANKS_TO_PLAN_FOR if isinstance(asked, str) else asked - 1
+        boundaries, slices = find_with_slices(source, ranks_of, planned, self.seed)
         if ties == "whole":
             bins = whole_bins(boundaries, scheme, self.seed, score_range, source.weighted())
         else:
             bins = bins_between(
                 boundaries, ties, scheme, self.seed, score_range, rows=source.in_memory, weighted=source.weighted()
             )
-        return self._parts(bins), len(boundaries.ranks) + 1
+        return self._parts(bins) | slices, len(boundaries.ranks) + 1
 
     def _parts_of_few(self, source: RowsSource, n_bins: int) -> dict[str, Any] | None:
         """The same for few rows in one compiled call; ``None`` where it does not serve, and where a row is to be refused."""
@@ -278,7 +280,8 @@ class _CheckedUniformMass(NamedTuple):
         if rows.weights is not None or not source.is_sorted_for(n_bins - 1):
             return None
         ranks = boundary_ranks(len(rows), n_bins, given.scheme)
-        parts = fit_rows(rows.scores, rows.labels, *rows.limits, ranks, given.scheme == "umd", self.seed)
+        slices = slice_ranks(len(rows))
+        parts = fit_rows(rows.scores, rows.labels, *rows.limits, ranks, given.scheme == "umd", self.seed, slices)
         if parts is not None:
             parts["score_range"] = self.score_range
             if given.monotone:

@@ -208,8 +208,9 @@ class VennAbers(Binning):
         return predict_venn(self.model_, scores, nan=nan)
 
     def certificate(
-        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population"
-    ) -> Certificate:
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population",
+        of: Any = None,
+    ) -> Certificate:  # fmt: skip
         """Raises GuaranteeError: the pair is valid, its merged probability is not certified."""
         self._refuse_guarantee()
 

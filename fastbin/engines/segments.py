@@ -17,6 +17,7 @@ from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import Key, in_order
 from fastbin._base.checks import MOST_SAMPLES, ScoreRange, check_score_range, too_many_samples
 from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.ranks import n_slices
 from fastbin._fit.edges import choose_n_bins
 from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import Progress, limits_of
@@ -146,7 +147,7 @@ class _Query(NamedTuple):
     def boundaries(self, keys: list[Key], totals: _Totals, parts: list[CellPart]) -> list[_KnownGroups]:
         """For each part the groups at its boundaries, as a source that answers for all its rows."""
         n_bins = [_n_bins(part) for part in parts]
-        asked = [number for number, bins in enumerate(n_bins) if bins > 1]
+        asked = [number for number, bins in enumerate(n_bins) if bins > 1 or n_slices(parts[number].n_samples)]
         rows = np.empty((0, 6)) if not asked else self._ask(keys, parts, asked, n_bins)
         run = rows[:, 0].astype(np.int64)
         order = np.lexsort((rows[:, 1].astype(np.float64), run))
@@ -156,7 +157,7 @@ class _Query(NamedTuple):
         for number, part in enumerate(parts):
             below, below_ones, equal, equal_ones = counts[bounds[number] : bounds[number + 1]].T
             n_positive = int(totals.n_positive[part.numbers].sum())
-            if n_bins[number] > 1 and [*(below + equal)[-1:], *(below_ones + equal_ones)[-1:]] != [part.n_samples, n_positive]:
+            if number in asked and [*(below + equal)[-1:], *(below_ones + equal_ones)[-1:]] != [part.n_samples, n_positive]:
                 raise InputError(CHANGED)
             samples, ones = _alternating(below, equal, part.n_samples), _alternating(below_ones, equal_ones, n_positive)
             own = score[bounds[number] : bounds[number + 1]]
@@ -165,14 +166,18 @@ class _Query(NamedTuple):
 
     def _ask(self, keys: list[Key], parts: list[CellPart], asked: list[int], n_bins: list[int]) -> Array:
         """Columns run, score, below, below_ones, equal, equal_ones: of groups at boundaries, and of the last of each run."""
-        runs = ", ".join(f"({number}, {parts[number].n_samples}, {n_bins[number]})" for number in asked)
+        sizes = [(number, parts[number].n_samples) for number in asked]
+        runs = ", ".join(f"({number}, {total}, {n_bins[number]}, {max(1, n_slices(total))})" for number, total in sizes)
         cells = ", ".join(f"({self.rows.literal(keys[cell])}, {number})" for number in asked for cell in parts[number].numbers)
         cell = self.rows.words.bytewise.format("p.cell") if self.has_text else "p.cell"
-        reached = [_boundaries_up_to(samples, parts[0].calibrator, self.rows) for samples in ("w.below", "w.below + w.equal")]
+        ends = ("w.below", "w.below + w.equal")
+        boundaries = [_boundaries_up_to(samples, parts[0].calibrator.scheme, "r.bins", self.rows) for samples in ends]
+        cuts = [_boundaries_up_to(samples, "umd", "r.slices", self.rows) for samples in ends]
         hint = self.rows.broadcast
         # Sums of integers below 2**53, which doubles add exactly and fast. The last group of a run shows what it holds in all.
         query = (
-            f"WITH p(cell, run) AS (SELECT * FROM (VALUES {cells})), r(run, total, bins) AS (SELECT * FROM (VALUES {runs})),\n"
+            f"WITH p(cell, run) AS (SELECT * FROM (VALUES {cells})), "
+            f"r(run, total, bins, slices) AS (SELECT * FROM (VALUES {runs})),\n"
             f"g AS (SELECT {hint.format('p')}p.run, s.c_score AS score, CAST(sum(s.c_weight) AS BIGINT) AS equal, "
             f"CAST(sum(s.c_one) AS BIGINT) AS equal_ones FROM {SOURCE} AS s JOIN p ON s.c_segment = {cell} "
             "GROUP BY p.run, s.c_score),\n"
@@ -181,7 +186,7 @@ class _Query(NamedTuple):
             "lead(1) OVER (PARTITION BY run ORDER BY score ASC) IS NULL AS is_last "
             "FROM g WINDOW up_to AS (PARTITION BY run ORDER BY score ASC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))\n"
             f"SELECT {hint.format('r')}w.run, w.score, w.below, w.below_ones, w.equal, w.equal_ones "
-            f"FROM w JOIN r ON w.run = r.run WHERE w.is_last OR {reached[1]} > {reached[0]}"
+            f"FROM w JOIN r ON w.run = r.run WHERE w.is_last OR {boundaries[1]} > {boundaries[0]} OR {cuts[1]} > {cuts[0]}"
         )
         found = self.rows.run(query).fetched()
         return np.array([tuple(row) for row in found], object).reshape(-1, 6)
@@ -207,18 +212,18 @@ def _n_bins(part: CellPart) -> int:
     calibrator = part.calibrator
     assert isinstance(calibrator, UniformMassBinning)
     n_bins = choose_n_bins(calibrator.n_bins, part.n_samples, calibrator.scheme, 1.0) if part.n_samples else 1
-    if n_bins * (part.n_samples + 1) >= MOST_PRODUCT:
+    if max(n_bins, n_slices(part.n_samples)) * (part.n_samples + 1) >= MOST_PRODUCT:
         raise InputError(f"{part.name} has {part.n_samples} samples, and n_bins is {n_bins}: too many for integers of 64 bits")
     return n_bins
 
 
-def _boundaries_up_to(samples: str, calibrator: Any, rows: SqlTable) -> str:
+def _boundaries_up_to(samples: str, scheme: str, bins: str, rows: SqlTable) -> str:
     """How many ranks of boundaries (`fastbin._base.ranks`) are at most so many samples, as an expression."""
-    if calibrator.scheme == "umb":
-        ranks = rows.integer_division.format(f"({samples} + 1) * r.bins - 1", "r.total")
+    if scheme == "umb":
+        ranks = rows.integer_division.format(f"({samples} + 1) * {bins} - 1", "r.total")
     else:
-        ranks = rows.integer_division.format(f"({samples}) * r.bins", "r.total + 1")
-    return f"least({ranks}, r.bins - 1)"
+        ranks = rows.integer_division.format(f"({samples}) * {bins}", "r.total + 1")
+    return f"least({ranks}, {bins} - 1)"
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,15 @@ CERTIFICATE_BOUNDS = {
     "ece": ("data", "a-priori", "hoeffding"),
     "expected-ece": ("a-priori", "hoeffding"),
     "ratio": ("clopper-pearson", "hull"),
+    "mean-error": ("slices",),
+    "mean-overestimate": ("slices",),
+    "mean-underestimate": ("slices",),
+}
+# For each kind about a mean over what is served, what it says of the probability beside the truth.
+MEAN_ERRORS = {
+    "mean-error": "is on average within {distance} of it",
+    "mean-overestimate": "exceeds it on average by at most {distance}, a shortfall counted as 0",
+    "mean-underestimate": "falls short of it on average by at most {distance}, an excess counted as 0",
 }
 # What a promise compares averages of served values with: the true frequencies in the population, or the average true
 # probabilities of the rows that calibrated.
@@ -40,6 +49,7 @@ _HINTS = {
     "hull": "it is about the interval of each bin, as the kinds 'conditional' and 'marginal' are",
     "common": "it is about all bins at once, as the kind 'conditional' is",
     "data": "it is about the kind 'ece' alone, for the labels of a fitted model",
+    "slices": "it is about the kinds of mean error, such as 'mean-error'",
 }
 
 
@@ -83,6 +93,11 @@ ASSUMPTIONS = {
         "repeated customers, overlapping windows: sample whole clusters, and keep one row of each, chosen at random; common "
         "shocks: a smaller alpha gives wider intervals, as a margin and not as a proof; a population that changes: `fb.online` "
         "detects it, `fb.shift` corrects known kinds",
+    ),
+    "rises": Assumption(
+        "the true frequency of label 1 does not fall as the score rises",
+        "the mean errors, as the first",
+        'a score that does not rank: `kind="conditional"`; where labels contradict it, no certificate is given',
     ),
     "labels": Assumption(
         "given their features the labels of the calibration rows are independent, each with a probability of its own",
@@ -221,6 +236,13 @@ class _Promise:
             return f"Averaged over sets of {samples}, the expected calibration error{of_each} is at most {distance}{left_out}."
         assert self.alpha is not None
         sure, within = f"With probability at least {sureness(self.alpha)} over the {samples}", f"within {distance} of {truth}"
+        if self.kind in MEAN_ERRORS:
+            error, served = MEAN_ERRORS[self.kind].format(distance=distance), "the predicted probability"
+            if of_rows:
+                sure = f"With probability at least {sureness(self.alpha)} over the labels of the {samples} between cuts"
+                served, truth = "the probability that they are served", "their true probability"
+            at_once = f", in each of {models} at once" if models else ""
+            return f"{sure}, if {truth} does not fall as the score rises, {served} {error}{at_once}{left_out}."
         bins = f"{n_bins:{',' if models else ''}} {'evidence bins' if fine else 'bins'}"
         if self.kind == "ece":
             error = f"the binned calibration error on the {bins}" if fine else "the expected calibration error"
@@ -255,16 +277,19 @@ class Certificate(_Promise):
     alpha : float or None
         Failure probability of the promise over the draw of the calibration samples (for "marginal": of these and of the
         next sample). None for "expected-ece", which is a statement about a mean.
-    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
+    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio", "mean-error", "mean-overestimate", \
+"mean-underestimate"}
         conditional: in all bins at once, |true frequency of label 1 - value| <= epsilon (Gupta & Ramdas 2021,
         Definition 2). marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration
         error is at most epsilon (Definition 3). expected-ece: its mean over calibration sets is. ratio: in all bins at once,
-        the true frequency of label 1 is at most epsilon times the value, and at least the value divided by it.
+        the true frequency of label 1 is at most epsilon times the value, and at least the value divided by it. mean-error, if
+        the truth rises with the score: the mean of |true probability at the score - value| over what is served is at most
+        epsilon; mean-overestimate and -underestimate: that of the value's excess over the truth, and of what it lacks.
     bound : str
-        Which computation gave epsilon: "common", "clopper-pearson", "hull", "data", "a-priori" or "hoeffding" as `certify`
-        explains them; for a stream, where the promise holds at every number of samples at once, the method of its intervals:
-        "beta-binomial", "stitched" or "theorem6" (`fastbin.online.StreamingBinning.certificate`); under covariate shift the
-        method of the weighted intervals, such as "betting" (`fastbin.shift.ImportanceWeightedBinning.certificate`).
+        Which computation gave epsilon: "common", "clopper-pearson", "hull", "data", "slices", "a-priori" or "hoeffding" as
+        `certify` explains them; for a stream, where the promise holds at every number of samples at once, the method of its
+        intervals: "beta-binomial", "stitched" or "theorem6" (`fastbin.online.StreamingBinning.certificate`); under covariate
+        shift the method of the weighted intervals, such as "betting" (`fastbin.shift.ImportanceWeightedBinning.certificate`).
     theorem : str
         The results that the promise rests on.
     assumptions : tuple of str
@@ -272,7 +297,7 @@ class Certificate(_Promise):
     scheme : str
         How the bins were chosen.
     n_samples, n_bins : int
-        Of the fit.
+        Of the fit; of a mean error about the calibration rows the samples between the cuts of slices.
     radii : tuple of float or None
         The distance guaranteed for each bin where it depends on the labels; 1.0 for uncovered bins (of "ratio" the factor, and
         infinity; None in `to_dict`). Else None.
@@ -468,7 +493,8 @@ class Certificates(Table):
             Where there is none at all: that of the conditional one.
         """
         found, missing = [], []
-        for kind, about in [*((kind, ABOUT[0]) for kind in CERTIFICATE_BOUNDS), ("conditional", ABOUT[1])]:
+        of_rows = [(kind, ABOUT[1]) for kind in ("conditional", "mean-error")]
+        for kind, about in [*((kind, ABOUT[0]) for kind in CERTIFICATE_BOUNDS), *of_rows]:
             try:
                 found.append(certify(kind=kind, about=about))
             except GuaranteeError as error:

@@ -17,6 +17,7 @@ from fastbin._core.schemes import CERTIFIED, SCHEMES
 from fastbin.guarantees.certificate import (
     ABOUT,
     CERTIFICATE_BOUNDS,
+    MEAN_ERRORS,
     Certificate,
     about_ties,
     assumptions_of,
@@ -47,8 +48,9 @@ from fastbin.guarantees.intervals import interval, interval_of_interior
 from fastbin.guarantees.law import ece_bound, ece_bound_before, exact_radius, one_sided_radius
 from fastbin.guarantees.n_bins import UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.radius import radius_of_labels
+from fastbin.guarantees.rising import certify_mean_error
 from fastbin.intervals import sidak
-from fastbin.intervals.binomial import beta_quantile, exact_ends
+from fastbin.intervals.binomial import beta_quantile, ends_of_rows, exact_ends
 
 
 def certify(
@@ -58,6 +60,7 @@ def certify(
     bound: str | None = None,
     *,
     about: str = "population",
+    of: Any = None,
 ) -> Certificate:
     """The promise of a fitted model about its probabilities on new samples of the same population.
 
@@ -67,9 +70,11 @@ def certify(
         A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float
         Failure probability, from 1e-100 to 1/2. Not used by "expected-ece".
-    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
-        What is promised; see `Certificate`. "ratio" is for rare events, where a distance says little.
-    bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
+    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio", "mean-error", "mean-overestimate", \
+"mean-underestimate"}
+        What is promised; see `Certificate`. "ratio" is for rare events, where a distance says little. The mean errors assume
+        that the truth does not fall as the score rises.
+    bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding", "slices"}, optional
         How it is computed. By default, for "conditional" "common" where up to 100 bins have one value each and label sums are
         binomial, and else "clopper-pearson", as for "marginal"; "data" for "ece", "a-priori" for "expected-ece". Decide before
         looking at the result: the best of several is not a guarantee at alpha.
@@ -88,6 +93,8 @@ def certify(
           what each is at most for the counts; around the values as they are, whatever they are.
         * "a-priori": the exact binomial radius of the bins' counts (`exact_radius`), for the ECE kinds `ece_bound` and the
           mean error of a binomial mean; known before the labels. For values that are the means of their bins.
+        * "slices", for the mean errors: the greatest one under any rising truth that the labels of the model's slices of equal
+          mass do not contradict (fastbin, Theorem F14), for values that do not fall.
         * "hoeffding": Gupta & Ramdas 2021, equations (8), (10) and (11) and Theorem 4(b), as printed; for other
           partitions Hoeffding's inequality with a union bound over the bins (ibid., Appendix B).
 
@@ -95,7 +102,10 @@ def certify(
         Whose true frequency the values are compared with. "calibration rows": in each bin the average of what its calibration
         rows are served is within epsilon of the average of their true probabilities. For audits: rows need not be draws of a
         population, only their labels independent; nothing is said about other rows. For the kind "conditional", by
-        "clopper-pearson".
+        "clopper-pearson", and for the mean errors, averaged over the rows between the cuts of slices.
+    of : BinnedModel or fitted calibrator, optional
+        For the mean errors: the map that is certified by the slices of `evidence`, in place of the model itself. Any map that
+        does not fall, fitted to any rows.
 
     Returns
     -------
@@ -128,8 +138,13 @@ def certify(
     0.108
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", tuple(CERTIFICATE_BOUNDS))
-    evidence = as_evidence(evidence)
-    if check_choice(about, "about", ABOUT) == "calibration rows":
+    evidence, about = as_evidence(evidence), check_choice(about, "about", ABOUT)
+    if kind in MEAN_ERRORS:
+        check_bound(bound, kind)
+        return certify_mean_error(evidence, alpha, kind, about, of)
+    if of is not None:
+        raise InputError("is given", f"another map is certified for kind='mean-error', and kind is {kind!r}", argument="of")
+    if about == "calibration rows":
         return _certify_rows(evidence, alpha, kind, bound)
     bound = bound_for(evidence, kind, bound)
     if is_moved(evidence):
@@ -502,7 +517,10 @@ def check_of_rows(kind: str, bound: str | None) -> str:
     """The bound of a promise about the calibration rows; an error where it is asked for another kind, or by another bound."""
     for argument, value, asked in (("kind", kind, "conditional"), ("bound", bound or "clopper-pearson", "clopper-pearson")):
         if value != asked:
-            remedy = "a promise about the calibration rows is of kind 'conditional', by bound='clopper-pearson'; leave both out"
+            remedy = (
+                "a promise about the calibration rows is of kind 'conditional', by bound='clopper-pearson', or of kind "
+                "'mean-error'"
+            )
             raise InputError(None, remedy, argument=argument, value=value)
     return "clopper-pearson"
 
@@ -527,19 +545,6 @@ def _certify_rows(evidence: Evidence, alpha: float, kind: str, bound: str | None
         theorem=_OF_ROWS, assumptions=tuple(assumptions), about="calibration rows",
     )  # fmt: skip
     return replace(certificate, silent="")
-
-
-def ends_of_rows(ones: Int64s, counts: Int64s, level: float) -> Float64s:
-    """float64 (n_bins, 2): the interval of the average of probabilities of independent labels, missed with `level` at most.
-
-    That of Clopper and Pearson, but for a lower end at one label 1, and an upper end at one label 0, of level / (2 counts)
-    from the end of the scale.
-    """
-    ends = exact_ends(ones, counts, level)
-    least = level / (2.0 * np.maximum(counts, 1))
-    lower = np.where(ones == 1, np.minimum(ends[:, 0], least), ends[:, 0])
-    upper = np.where(ones == counts - 1, np.maximum(ends[:, 1], 1.0 - least), ends[:, 1])
-    return np.stack([lower, upper], axis=1)
 
 
 def _served_on_rows(evidence: Any, counts: Int64s) -> Float64s:

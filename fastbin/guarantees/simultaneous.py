@@ -17,6 +17,7 @@ from fastbin.guarantees.certificate import (
     ABOUT,
     CELLS,
     CERTIFICATE_BOUNDS,
+    MEAN_ERRORS,
     Certificate,
     SetCertificate,
     assumptions_of,
@@ -152,7 +153,7 @@ def certify_set(
     cells = check_choice(cells, "cells", tuple(CELLS))
     every = _cells(models, names, cells)
     covered = [cell for cell in every if cell.n_covered]
-    if check_choice(about, "about", ABOUT) == "calibration rows":
+    if check_choice(about, "about", ABOUT) == "calibration rows" and kind not in MEAN_ERRORS:
         bound = check_of_rows(kind, bound)
     else:
         bound = bound_for(covered[0].model, kind, bound) if len(covered) == 1 else check_bound(bound, kind)
@@ -317,7 +318,7 @@ def _levels(covered: list[_Cell], alpha: float, kind: str, class_wise: bool) -> 
 
 def _size(cell: _Cell, kind: str) -> tuple[int, int]:
     """Samples in the smallest bin, and the number of bins; for the ECE as the numbers of rows and of bins asked for say."""
-    if kind == "ece":
+    if kind == "ece" or kind in MEAN_ERRORS:
         n_bins = int(cell.model.n_bins_asked) or int(cell.model.n_bins)
         return max(1, int(cell.model.n_samples) // n_bins), n_bins
     covered = cell.tally.is_covered

@@ -73,6 +73,19 @@ def exact_ends(sums: Int64s, sizes: Int64s, levels: Float64s | float) -> Float64
     )
 
 
+def ends_of_rows(ones: Int64s, counts: Int64s, level: float) -> Float64s:
+    """float64 (n_bins, 2): the interval of the average of probabilities of independent labels, missed with `level` at most.
+
+    That of Clopper and Pearson, but for a lower end at one label 1, and an upper end at one label 0, of level / (2 counts)
+    from the end of the scale.
+    """
+    ends = exact_ends(ones, counts, level)
+    least = level / (2.0 * np.maximum(counts, 1))
+    lower = np.where(ones == 1, np.minimum(ends[:, 0], least), ends[:, 0])
+    upper = np.where(ones == counts - 1, np.maximum(ends[:, 1], 1.0 - least), ends[:, 1])
+    return np.stack([lower, upper], axis=1)
+
+
 def _complement(ends: Float64s, outwards: float) -> Float64s:
     """1 - end, rounded towards `outwards`: at levels of 1e-12 and below a rounding inwards is visible."""
     results = 1.0 - ends

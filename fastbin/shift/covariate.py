@@ -359,6 +359,7 @@ class ImportanceWeightedBinning(Calibrator):
         bound: str | None = None,
         *,
         about: str = "population",
+        of: None = None,
         weight_bound: Any = None,
         weight_error: float | None = None,
     ) -> Certificate:
@@ -374,10 +375,14 @@ class ImportanceWeightedBinning(Calibrator):
             The `bound` of `interval`, which tells the errors too; "betting" by default.
         about : {"population"}
             The target population.
+        of : None
+            Weighted samples keep no slices, by which another map could be certified.
         weight_bound, weight_error
             As in `interval`.
         """
         kind, about = check_choice(kind, "kind", ("conditional", "marginal")), check_choice(about, "about", ("population",))
+        if of is not None:
+            raise InputError("is given", "weighted samples certify their own model alone: leave it out", argument="of")
         bound = check_choice(METHODS[0] if bound is None else bound, "bound", METHODS[:4])
         ends = self.interval(alpha, bound, kind == "conditional", weight_bound=weight_bound, weight_error=weight_error)
         assumptions = [

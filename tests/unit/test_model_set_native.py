@@ -18,7 +18,7 @@ TEXTS = sorted(["", *"aZz", "ab", "é", "\U0001f600", "Zürich", "b" * 1024, "é
 
 
 def flat(n_bins: Any, keys: Any, **options: Any) -> fb.ModelSet:
-    """A set of models of these numbers of bins; every other one has whole ties."""
+    """A set of models of these numbers of bins; every other one has whole ties, and every third one two slices."""
     n_bins = np.asarray(n_bins, np.int64)
     m, total = len(n_bins), int(n_bins.sum())
     ties = np.where(np.arange(m) % 2, 5, 2).astype(np.int32)
@@ -39,6 +39,13 @@ def flat(n_bins: Any, keys: Any, **options: Any) -> fb.ModelSet:
         "fingerprints": np.arange(1, m + 1, dtype=np.uint64),
         "scheme": 1, "seed": 42, "score_min": 0.0, "score_max": 1.0, "out_of_range": 1, "edges_share": 0.5, "kind": 1,
     }  # fmt: skip
+    n_slices = np.where(np.arange(m) % 3, 0, 2)
+    n, ones = ((arguments | options)[name][n_slices > 0] for name in ("n_samples", "n_positive"))
+    lower = np.minimum(n // 2, ones)  # of n // 2 samples and the cut above them
+    arguments |= {
+        "n_slices_each": n_slices, "slice_cuts": RNG.random(len(n)),
+        "slice_label_sums": np.stack([lower, np.minimum(ones - lower, n - n // 2 - 1)], axis=1).ravel(),
+    }  # fmt: skip
     arguments |= options
     made = fb.ModelSet._create_flat(keys, arguments.pop("model_of_key", None), n_bins, **arguments)
     made.given = arguments | {"first": first}
@@ -51,7 +58,7 @@ def flat(n_bins: Any, keys: Any, **options: Any) -> fb.ModelSet:
 def test_models_of_flat_arrays_are_those_of_their_parts() -> None:
     n_bins = [3, 1, 7, 2, 5]
     models = flat(n_bins, np.array([-4, 0, 3, 9, 11]))
-    given, tie = models.given, 0
+    given, tie, sliced = models.given, 0, 0
     assert (models.kind, models.n_models, models.cells) == ("segments", 5, (-4, 0, 3, 9, 11))
     for i, (n, key) in enumerate(zip(n_bins, models.cells, strict=True)):
         bins = slice(given["first"][i], given["first"][i] + n)
@@ -63,8 +70,11 @@ def test_models_of_flat_arrays_are_those_of_their_parts() -> None:
             ties="whole" if is_whole else "upper", n_bins_asked=n + 1, n_samples=11 * n, n_positive=int(given["n_positive"][i]),
             n_tied=3, seed=42, out_of_range="clip", fingerprint=i + 1, edges_share=0.5 if is_whole else 0.0,
             tie_counts=given["tie_counts"][tie : tie + n] if is_whole else None,
+            slice_cuts=given["slice_cuts"][sliced : sliced + 1] if i % 3 == 0 else None,
+            slice_label_sums=given["slice_label_sums"][2 * sliced : 2 * sliced + 2] if i % 3 == 0 else None,
         )  # fmt: skip
         tie += n if is_whole else 0
+        sliced += i % 3 == 0
         assert models[key] == part
 
 
@@ -85,6 +95,9 @@ def test_a_pool_and_texts_of_flat_arrays() -> None:
         ({"label_sums": np.ones(0, np.int64)}, "InputError: label_sums has 0"),
         ({"tie_counts": None}, "InputError: tie_counts has 0 entries; these models have 3"),
         ({"tie_counts": np.zeros((5, 3), np.int64)}, "InputError: tie_counts has 5"),
+        ({"slice_cuts": np.ones(2)}, "InputError: slice_cuts has 2 entries; these models have 1"),
+        ({"slice_label_sums": np.ones(1, np.int64)}, "InputError: slice_label_sums has 1"),
+        ({"n_slices_each": np.array([-1, 3])}, "InputError: n_slices_each must be"),
         ({"n_tied": np.ones(3, np.int64)}, "InputError: lengths differ: *, n_tied has 3"),
         ({"values": np.full(5, 2.0)}, "InputError: model 0: a value"),
         ({"n_positive": np.array([20, 50])}, "InputError: model 1: n_samples,"),
@@ -104,7 +117,8 @@ def test_no_models_at_all() -> None:
         none, each = np.zeros(0, np.int64), np.zeros(len(n_bins), np.int64)
         parts = {"edges": np.zeros(0), "edge_keys": none.astype(np.uint64), "values": np.zeros(0), "tie_counts": None}
         parts |= {"counts": none, "label_sums": none, "ties": each.astype(np.int32), "fingerprints": each.astype(np.uint64)}
-        parts |= dict.fromkeys(("n_bins_asked", "n_samples", "n_positive", "n_tied"), each)
+        parts |= dict.fromkeys(("n_bins_asked", "n_samples", "n_positive", "n_tied", "n_slices_each"), each)
+        parts |= {"slice_cuts": np.zeros(0), "slice_label_sums": none}
         parts |= {"scheme": 1, "seed": 0, "score_min": 0.0, "score_max": 1.0, "out_of_range": 0, "edges_share": 0.0}
         refuses("InputError: n_bins_each must be", fb.ModelSet._create_flat, np.array([1]), None, np.array(n_bins), **parts)
 

@@ -15,8 +15,8 @@ from wordings import refused
 
 import fastbin as fb
 from fastbin import GuaranteeError, InputError, guarantees
-from fastbin.guarantees.certify import ends_of_rows
 from fastbin.intervals import clopper_pearson, sidak
+from fastbin.intervals.binomial import ends_of_rows
 from reference.bounds import binomial_cdf
 
 ABOUT = "calibration rows"
@@ -184,17 +184,18 @@ def test_all_promises_of_a_model_in_one_table() -> None:
     bins, fine = fb.UniformMassBinning(10).fit(scores, labels), fb.CertifiedCalibration().fit(scores, labels)
     promises = bins.certificates(0.2)
     ways = [(kind, "population") for kind in ("conditional", "marginal", "ece", "expected-ece", "ratio")]
-    every = [*ways, ("conditional", ABOUT)]
+    means = [(f"mean-{kind}", "population") for kind in ("error", "overestimate", "underestimate")]
+    every = [*ways, *means, ("conditional", ABOUT), ("mean-error", ABOUT)]
     assert [(each.kind, each.about) for each in promises.certificates] == every
     assert list(promises.certificates) == [bins.certificate(0.2, kind, about=about) for kind, about in every]
     assert [row["epsilon"] for row in promises] == [each.epsilon for each in promises.certificates]
     assert all(str(each) in str(promises) for each in promises.certificates)
     assert "<table" in promises._repr_html_()
     assert [(each.kind, each.about) for each in fine.model_.certificates().certificates] == [
-        *ways[:3], ways[4], ("conditional", ABOUT),
+        *ways[:3], *every[4:],
     ]  # fmt: skip
     of_set = fb.multi.SegmentedBinning(fb.CertifiedCalibration()).fit(scores, labels, np.arange(2000) % 2).certificates()
-    assert len(of_set) == 5
+    assert len(of_set) == 9
     refused(GuaranteeError, "isotonic", fb.IsotonicCalibration().fit(scores, labels).certificates)
     refused(GuaranteeError, "Venn-Abers guarantees", fb.VennAbers().fit(scores, labels).certificates)
     refused(InputError, "did you mean 0.1", bins.certificates, 0.9)

@@ -1,0 +1,296 @@
+"""The mean error where the truth rises: slices of a fit, the bound and its certificate (fastbin, Theorem F14)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wordings import refused, refuses
+
+import fastbin as fb
+import strategies
+from fastbin import GuaranteeError, guarantees
+from fastbin.guarantees import rising
+from fitting import FEWER_BINS
+from reference import rising as reference
+
+
+def rows(n: int, seed: int = 3, decimals: int = 9) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    scores = np.round(rng.random(n), decimals)
+    return scores, (rng.random(n) < scores).astype(np.uint8)
+
+
+def slices_like(each: list[reference.Slice], n: int, *, is_average: bool = True) -> rising.Slices:
+    """The same slices, of which one-sided promises are not asked."""
+    counts, ones, served, rises = (np.array(column) for column in zip(*each, strict=True))
+    return rising.Slices(counts, ones, served, rises, is_average, n, int(ones.sum()), (0.5, 0.5), 1.0)
+
+
+# ------------------------------------------------------------------------------------------------- the slices of a fit
+
+
+@pytest.mark.parametrize(("n", "expected"), [(99, 0), (100, 12), (1000, 24), (10_000, 52), (100_000, 112), (10**6, 240)])
+def test_the_number_of_slices(n: int, expected: int) -> None:
+    from fastbin._base.ranks import n_slices
+
+    assert n_slices(n) == expected
+    assert n > 10_000 or n_slices(n) == reference.n_slices(n)
+    for near in (n + 1, 125 * 7**3 * 1728, 10**15):
+        assert 125 * (n_slices(near) - 1) ** 3 < 1728 * near <= 125 * n_slices(near) ** 3
+
+
+@pytest.mark.filterwarnings(FEWER_BINS, "ignore:ties left")
+@settings(max_examples=60, deadline=None)
+@given(data=strategies.calibration_data(max_size=400, weighting="none"), seed=strategies.seeds)
+def test_fits_keep_the_slices_of_the_reference(data: Any, seed: int) -> None:
+    options = {"seed": seed, "score_range": data.score_range}
+    samples = list(zip(data.scores, data.labels, strict=True))
+    models = [
+        fb.UniformMassBinning(min(5, (len(samples) + 1) // 2), **options).fit(data.scores, data.labels).model_,
+        fb.CertifiedCalibration(**options).fit(data.scores, data.labels).model_,
+    ]
+    for model in models:
+        if len(samples) < 100:
+            assert model.slice_cuts is model.slice_label_sums is None
+        else:
+            assert model.slice_label_sums.tolist() == reference.label_sums(samples, seed)
+            n, size = len(samples), len(model.slice_label_sums)
+            ranks = [math.ceil(b * (n + 1) / size) for b in range(1, size)]
+            assert model.slice_cuts.tolist() == [sorted(data.scores)[rank - 1] + 0.0 for rank in ranks]
+
+
+@pytest.mark.parametrize("n", [150, 3000, 200_000])
+@pytest.mark.filterwarnings(FEWER_BINS, "ignore:ties left")
+def test_the_slices_do_not_depend_on_how_the_rows_come(n: int) -> None:
+    scores, labels = rows(n, decimals=2)
+    for calibrator in (fb.UniformMassBinning(5), fb.UniformMassBinning(5, scheme="umb"), fb.CertifiedCalibration()):
+        model = calibrator.fit(scores, labels).model_
+        mixed = np.random.default_rng(1).permutation(n)
+        assert calibrator.fit(scores[mixed], labels[mixed]).model_ == model
+        batches = [(scores[i::7], labels[i::7]) for i in range(7)]
+        assert calibrator.fit_batches(lambda batches=batches: iter(batches)).model_ == model
+        distinct, at = np.unique(np.stack([scores, labels]), axis=1, return_inverse=True)
+        counted = calibrator.fit(distinct[0], distinct[1].astype(np.uint8), sample_weight=np.bincount(at.ravel())).model_
+        assert (counted.slice_label_sums == model.slice_label_sums).all()
+
+
+def test_a_segment_keeps_the_slices_of_its_own_fit() -> None:
+    scores, labels = rows(5000, decimals=3)
+    segments = np.arange(5000) % 11 // 3
+    models = fb.multi.SegmentedBinning(fb.UniformMassBinning(5), min_points=1).fit(scores, labels, segments).model_
+    for key in range(4):
+        alone = fb.UniformMassBinning(5).fit(scores[segments == key], labels[segments == key]).model_
+        assert (models[key].slice_label_sums == alone.slice_label_sums).all()
+        assert (models[key].slice_cuts == alone.slice_cuts).all()
+
+
+def test_slices_that_cannot_be() -> None:
+    model = fb.UniformMassBinning(5).fit(*rows(200)).model_
+    sums, cuts = model.slice_label_sums, model.slice_cuts
+    for changes in (
+        {"slice_label_sums": sums + 100}, {"slice_label_sums": sums - 1000}, {"slice_label_sums": 0 * sums},
+        {"slice_cuts": cuts[::-1]}, {"slice_cuts": np.where(cuts > 0, np.nan, cuts)}, {"slice_cuts": cuts[:-1]},
+        {"slice_cuts": None}, {"slice_label_sums": None}, {"slice_cuts": cuts[:0], "slice_label_sums": sums[:1]},
+        {"n_samples": 12, "n_positive": 6, "counts": None, "label_sums": None},
+    ):  # fmt: skip
+        with pytest.raises(fb.InputError):
+            model._replace(**changes)
+    assert model._replace(slice_cuts=None, slice_label_sums=None).slice_cuts is None
+
+
+# ------------------------------------------------------------------------------------------------- what is served there
+
+
+@pytest.mark.filterwarnings(FEWER_BINS, "ignore:ties left")
+@pytest.mark.parametrize("decimals", [9, 2])
+@pytest.mark.parametrize("n", [100, 1000, 5000])
+def test_the_averages_are_those_of_the_rows_between_cuts(n: int, decimals: int) -> None:
+    scores, labels = rows(n, decimals=decimals)
+    for calibrator in (fb.CertifiedCalibration(), fb.UniformMassBinning(7, monotone=True)):
+        model = calibrator.fit(scores, labels).model_
+        slices = rising.slices_of(model)
+        values = np.sort(model.predict(scores))  # in the order of scores
+        size = len(slices.counts)
+        ranks = [0, *(math.ceil(b * (n + 1) / size) for b in range(1, size)), n + 1]
+        for b, (low, high) in enumerate(itertools.pairwise(ranks)):
+            assert slices.counts[b] == high - low - 1
+            assert slices.served[b] == pytest.approx(values[low : high - 1].mean(), abs=1e-12)
+            start = values[low - 1] if b else model.values[0]
+            end = values[high - 1] if b < size - 1 else model.values[-1]
+            assert slices.rises[b] == pytest.approx(end - start, abs=1e-12)
+        assert slices.mean == pytest.approx((values.mean(), values.mean()))
+        other = rising.slices_of(model, model)
+        assert not other.is_average
+        assert (np.abs(other.served - slices.served) <= other.rises / 2 + 1e-12).all()
+        assert other.rises == pytest.approx(slices.rises)
+        assert other.mean[0] <= slices.mean[0] + 1e-12
+        assert other.mean[1] >= slices.mean[1] - 1e-12
+
+
+# ------------------------------------------------------------------------------------------------- the bound
+
+VECTOR = [reference.Slice(19, *each) for each in ((3, 0.2, 0.3), (9, 0.5, 0.3), (16, 0.8, 0.3))]
+
+
+def test_known_bounds() -> None:
+    """The reference takes the greater moment at the ends of an interval, the package a bound for all that lies between."""
+    assert reference.population_bound(VECTOR, 59, 0.1) == pytest.approx(0.6630176356, abs=5e-11)
+    assert reference.within_slices(reference.of_population(VECTOR, 59, 0.1)) == pytest.approx(0.2601068307, abs=5e-11)
+    assert reference.rows_bound(VECTOR, 59, 0.1) == pytest.approx(0.4087285587, abs=5e-11)
+    assert reference.log_moment(19, 0.76, reference.places(59)[39]) == pytest.approx(0.7750982112, abs=1e-10)
+    slices = slices_like(VECTOR, 59)
+    of_population = rising.greatest_mean_error(slices, rising.known_of_population(slices, 0.1))
+    of_rows = rising.greatest_mean_error(slices, rising.known_of_rows(slices, 0.1), of_rows=True)
+    assert 0.6630176356 < of_population < 0.66304
+    assert 0.4087285587 < of_rows < 0.40874
+
+
+@pytest.mark.parametrize(("count", "share", "n"), [(4, 0.3, 100), (19, 0.76, 59), (40, 0.45, 1000), (900, 0.25, 100_000)])
+def test_the_moment_of_an_interval_bounds_all_inside(count: int, share: float, n: int) -> None:
+    grid, bounds = np.array(reference.places(n)), rising._moments(count, share, n)
+    assert len(bounds) == len(grid) - 1
+    for i in sorted({0, 1, 2, len(bounds) // 3, len(bounds) // 2, len(bounds) - 2, len(bounds) - 1}):
+        inside = [reference.log_moment(count, share, p) for p in np.linspace(grid[i], grid[i + 1], 12)]
+        assert max(inside) - 1e-11 <= bounds[i] <= max(inside) + 3e-3
+
+
+drawn_slices = st.lists(
+    st.tuples(st.integers(3, 12), st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.6)), min_size=2, max_size=5
+)
+
+
+@settings(max_examples=8, deadline=None)
+@given(drawn_slices, st.sampled_from([0.05, 0.1, 0.4]))
+def test_the_bound_is_that_of_the_reference(drawn: list[tuple[int, float, float, float]], alpha: float) -> None:
+    each = [reference.Slice(count, round(part * count), served, rise) for count, part, served, rise in drawn]
+    n = sum(one.count for one in each) + len(each) - 1
+    slices = slices_like(each, n)
+    for of_rows, known, expected in (
+        (False, rising.known_of_population(slices, alpha), reference.population_bound(each, n, alpha)),
+        (True, rising.known_of_rows(slices, alpha), reference.rows_bound(each, n, alpha)),
+    ):
+        try:
+            bound = rising.greatest_mean_error(slices, known, of_rows=of_rows)
+        except GuaranteeError:
+            continue
+        assert min(1.0, expected) - 1e-9 <= bound <= 1.02 * expected + 0.002
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(0, 1), st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=5), st.data())
+def test_no_law_on_an_interval_has_a_greater_mean_distance(low: float, width: float, parts: list[float], data: Any) -> None:
+    places = np.array([low - 0.5 + width * part for part in parts])
+    chances = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=len(parts), max_size=len(parts))))
+    chances = chances / chances.sum()
+    mean = abs(float(chances @ places))
+    widest = float(rising._widest(np.array([mean]), np.array([width]))[0])
+    assert float(chances @ np.abs(places)) <= widest + 1e-12
+    assert widest == pytest.approx(reference.widest(mean, width))
+
+
+def test_a_truth_that_falls_is_refuted() -> None:
+    scores, _ = rows(4000)
+    labels = np.random.default_rng(0).random(4000) < 0.5 + 0.45 * np.sin(7.0 * scores)
+    model = fb.CertifiedCalibration().fit(scores, labels).model_
+    refused(GuaranteeError, "probability at most 0.075", model.certificate, kind="mean-error")
+    refused(GuaranteeError, "probability at most 0.093", model.certificate, kind="mean-error", about="calibration rows")
+    assert "mean-error" not in {each.kind for each in model.certificates().certificates}
+
+
+# ------------------------------------------------------------------------------------------------- the certificate
+
+
+def test_the_certificate_of_the_default() -> None:
+    model = fb.CertifiedCalibration().fit(*rows(10_000)).model_
+    certificate = model.certificate(kind="mean-error")
+    assert 0.055 < certificate.epsilon < 0.067
+    assert "does not fall as the score rises" in certificate.assumptions[0]
+    assert str(certificate).startswith(
+        "With probability at least 90 % over the 10,000 calibration samples, if the true frequency of label 1 does not fall as "
+        "the score rises, the predicted probability is on average within 0.0"
+    )
+    assert (certificate.bound, certificate.radii, certificate.silent) == ("slices", None, "")
+    of_rows = model.certificate(kind="mean-error", about="calibration rows")
+    assert 0.04 < of_rows.epsilon < certificate.epsilon
+    assert (of_rows.n_samples, certificate.n_samples) == (10_000 - 51, 10_000)
+    sides = [model.certificate(kind=kind).epsilon for kind in ("mean-overestimate", "mean-underestimate")]
+    assert max(sides) < certificate.epsilon
+    listed = [(each.kind, each.about) for each in model.certificates().certificates]
+    assert ("mean-error", "population") in listed
+    assert ("mean-error", "calibration rows") in listed
+
+
+def test_a_side_is_half_of_the_whole_and_of_the_difference_of_means() -> None:
+    slices = slices_like(VECTOR, 59)._replace(mean=(0.4, 0.45), rise=0.7, n_positive=30)
+    slack = 0.7 * math.sqrt(math.log(1 / 0.005) / 118)
+    low, high = reference.clopper_pearson(30, 59, 0.01)
+    assert rising._excess(slices, 0.005, of_rows=False, above=True) == pytest.approx(0.45 + slack - low)
+    assert rising._excess(slices, 0.005, of_rows=False, above=False) == pytest.approx(high - 0.4 + slack)
+    low, high = reference.clopper_pearson(28, 57, 0.01)
+    assert rising._excess(slices, 0.005, of_rows=True, above=True) == pytest.approx(0.5 - low)
+    assert rising._excess(slices, 0.005, of_rows=True, above=False) == pytest.approx(high - 0.5)
+
+
+def test_any_rising_map_can_be_certified() -> None:
+    scores, labels = rows(10_000)
+    model = fb.CertifiedCalibration().fit(scores, labels).model_
+    own = model.certificate(kind="mean-error").epsilon
+    isotonic = fb.IsotonicCalibration().fit(scores, labels)
+    lines = fb.IsotonicCalibration(interpolate=True).fit(scores, labels)
+    for other in (isotonic, lines, fb.BetaScaling().fit(scores, labels), fb.PlattScaling().fit(scores, labels), model):
+        certificate = model.certificate(kind="mean-error", of=other)
+        assert own < certificate.epsilon < 0.12
+        assert "another map" in certificate.theorem
+    constant = fb.FixedWidthBinning(1).fit(scores, labels).model_
+    # The mean distance of a rate of .5 from one that is uniform.
+    assert 0.25 < model.certificate(kind="mean-error", of=constant).epsilon < 0.36
+    refuses("InputError of", model.certificate, of=isotonic)
+    refuses("InputTypeError of", model.certificate, kind="mean-error", of=3)
+
+
+def test_where_there_is_no_such_promise() -> None:
+    scores, labels = rows(1000)
+    model = fb.CertifiedCalibration().fit(scores, labels).model_
+
+    def no_promise(words: str, of: Any) -> None:
+        refused(GuaranteeError, words, model.certificate, kind="mean-error", of=of)
+
+    no_promise("fall after bin 1", fb.ExplicitBinning([0.2, 0.6]).fit(scores, scores < 0.6))
+    no_promise("class rates", fb.shift.LabelShift(model).fit(labels=[1] * 30 + [0] * 170))
+    no_promise("a key decides", fb.UniformMassBinning(5, ties="random", delta=0.1).fit(scores, labels))
+    no_promise("'quadratic' rises everywhere", fb.QuadraticScaling().fit(scores, labels))
+    no_promise("'logistic' rises everywhere", fb.PlattScaling().fit(scores, 1 - labels))
+    for other in (
+        fb.FixedWidthBinning(3).fit(scores, labels), fb.CertifiedCalibration().fit(scores[:99], labels[:99]),
+        fb.CertifiedCalibration().fit(scores, labels, sample_weight=scores + 0.5),
+        fb.CertifiedCalibration().fit(scores, labels, unlabelled=scores[:50] / 1.01),
+        fb.UniformMassBinning(3, scheme="ums").fit(scores, labels),
+    ):  # fmt: skip
+        refused(GuaranteeError, "keeps no slices", other.certificate, kind="mean-error")
+
+
+def test_sets_have_the_promise_of_each_of_their_models() -> None:
+    scores, labels = rows(6000)
+    models = fb.multi.SegmentedBinning(min_points=1).fit(scores, labels, np.arange(6000) % 2).model_
+    certificate = models.certificate(kind="mean-error")
+    assert certificate.epsilon == max(part.epsilon for _, part in certificate.parts)
+    shares = [part.alpha for _, part in certificate.parts]
+    assert math.prod(1.0 - share for share in shares) == pytest.approx(0.9)
+    assert str(certificate).endswith("of it, in each of 2 segments at once.")
+    for (key, part), share in zip(certificate.parts, shares, strict=True):
+        assert part == models[key].certificate(share, kind="mean-error")
+    assert models.certificate(kind="mean-error", about="calibration rows").epsilon < certificate.epsilon
+
+
+def test_the_promise_travels_with_the_file() -> None:
+    model = fb.UniformMassBinning(8, monotone=True).fit(*rows(2000, decimals=2)).model_
+    for again in (fb.BinnedModel.from_bytes(model.to_bytes()), fb.export.from_json(fb.export.json(model))):
+        assert again == model
+        assert again.certificate(kind="mean-error") == model.certificate(kind="mean-error")
+    assert guarantees.certify(model, 0.1, "mean-error") == model.certificate(kind="mean-error")
