@@ -29,7 +29,7 @@ from fastbin._core.schemes import (
     rates_of_parts,
 )
 from fastbin._core.score import NativeModel
-from fastbin._model.parts import Parts, Saved
+from fastbin._model.parts import NAMES_OF_ENDS, At, Parts, Saved
 
 if TYPE_CHECKING:
     from fastbin._base.cells import Key
@@ -287,8 +287,10 @@ class BinnedModel(Saved, NativeModel, Parts):
         """This model, which has no key: the only one, where the models of a set are several."""
         return [(None, self)]
 
-    def interval(self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True) -> Float64s:
-        """An interval for the true positive rate of each bin.
+    def interval(
+        self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True, *, at: At = "bin"
+    ) -> Float64s:
+        """An interval for the true positive rate of each bin, or for the truth at the scores of each step.
 
         Parameters
         ----------
@@ -299,12 +301,16 @@ class BinnedModel(Saved, NativeModel, Parts):
         simultaneous : bool
             Whether alpha bounds the chance that *any* interval misses (Sidak over the bins where they are independent), or
             each one's.
+        at : {"bin", "score"}
+            "score": if the truth does not fall as the score rises, the true probability at every score at once, and the value
+            that is served there, lie in the interval of its step. By "clopper-pearson", and simultaneous.
 
         Returns
         -------
-        float64 (n_bins, 2)
-            Lower and upper ends; [0, 1] for a bin without samples. In a model of two resolutions they are about the bin's
-            rate, not about the value of a step: an end may lie between the values that the bin serves.
+        float64 (n_bins, 2); with at="score" (n_steps, 2)
+            Lower and upper ends; [0, 1] for a bin without samples. In a model of two resolutions those of bins are about the
+            bin's rate, not about the value of a step: an end may lie between the values that the bin serves. At scores [0, 1]
+            for fits to fewer than 20 samples.
 
         Raises
         ------
@@ -313,7 +319,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         """
         from fastbin import guarantees
 
-        return guarantees.interval(self._evidence(), alpha=check_alpha(alpha), bound=bound, simultaneous=simultaneous)
+        return guarantees.interval(self._evidence(), check_alpha(alpha), bound, simultaneous, at=at)
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population",
@@ -369,14 +375,26 @@ class BinnedModel(Saved, NativeModel, Parts):
     @alpha_by_name
     def predict_interval(
         self, scores: Any, *, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True,
-        tie_keys: Any = None, seed: int | None = None, nan: str = "error",
+        at: At | None = None, tie_keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
-        """float64 (n, 2): for each score the interval of its bin; arguments as in `interval` and `predict`.
+        """float64 (n, 2): for each score the truth there, if it does not fall as the score rises; or that of its bin.
 
-        Of a column of a data frame or of Arrow, a table with columns "lower" and "upper".
+        By default at="score" where values are finer than bins, as those of `CertifiedCalibration`: the interval holds what is
+        served, too. At="bin" elsewhere, which needs no such assumption and is about the average in the bin. Other arguments as
+        in `interval` and `predict`. With a column of a data frame or of Arrow, a table with columns "lower_if_rising" and
+        "upper_if_rising", or "lower" and "upper".
         """
-        ends = self.lookup(scores, self.interval(alpha, bound, simultaneous), tie_keys=tie_keys, seed=seed, nan=nan)
-        return like(scores, ends, ("lower", "upper"))
+        at = self._interval_at(at)
+        served = self if at == "bin" else self._as_steps()
+        ends = served.lookup(scores, self.interval(alpha, bound, simultaneous, at=at), tie_keys=tie_keys, seed=seed, nan=nan)
+        return like(scores, ends, NAMES_OF_ENDS[at])
+
+    def _as_steps(self) -> BinnedModel:
+        """The same map with a bin for each step, and nothing else."""
+        return BinnedModel._of(
+            edges=self.edges, edge_keys=self.edge_keys, values=self.values, score_range=self.score_range,
+            out_of_range=self.out_of_range,
+        )  # fmt: skip
 
     def predict_set(self, scores: Any, *, alpha: float = 0.1, tie_keys: Any = None, seed: int | None = None) -> Bools:
         """Prediction sets for the labels: conformal prediction within the bin of each score.

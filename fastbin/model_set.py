@@ -20,7 +20,7 @@ from fastbin._base.errors import InputError, InputTypeError, by_name
 from fastbin._base.files import SupportsRead
 from fastbin._base.frames import check_same_index, like, read_column
 from fastbin._core.score import NativeModelSet
-from fastbin._model.parts import Parts, Saved, read_file
+from fastbin._model.parts import NAMES_OF_ENDS, At, Parts, Saved, read_file
 from fastbin.model import BinnedModel, IntervalBound
 
 if TYPE_CHECKING:
@@ -92,8 +92,9 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
     is_set: Literal[True] = True
 
-    # What was asked of `predict_interval` last, and its table: thousands of models take longer than the rows of a request.
-    _intervals: tuple[Any, Any] = (None, None)
+    # What was asked of `predict_interval` last, the set that finds a row of its table, and the table: thousands of models take
+    # longer than the rows of a request.
+    _intervals: tuple[Any, Any, Any] = (None, None, None)
 
     def __init__(
         self, models: Mapping[Any, Any], *, unknown: str = "refuse", pool: Any = None, pooled_cells: Iterable[Any] = ()
@@ -324,14 +325,26 @@ class ModelSet(Saved, NativeModelSet, Parts):
     @alpha_by_name
     def predict_interval(
         self, scores: Any, cells: Any, *, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson",
-        simultaneous: bool = True, tie_keys: Any = None, seed: int | None = None, nan: str = "error",
+        simultaneous: bool = True, at: At | None = None, tie_keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
-        """float64 (n, 2): the interval of the bin of each row (see `interval`); [0, 1] for unknown cells."""
-        asked = check_alpha(alpha), bound, simultaneous
+        """float64 (n, 2): for each row the truth at its score, if it does not fall as the score rises; or that of its bin.
+
+        As `BinnedModel.predict_interval`, for all models at once (see `interval`); [0, 1] for unknown cells.
+        """
+        at = self._interval_at(at)
+        asked = check_alpha(alpha), bound, simultaneous, at
         kept = self._intervals  # read once: threads may ask for different ones
         if kept[0] != asked:
-            self._intervals = kept = asked, np.concatenate(self.interval(*asked))
-        return self._lookup(kept[1], (0.0, 1.0), ("lower", "upper"), scores, cells, tie_keys, seed, nan)
+            served = self if at == "bin" else self._as_steps()
+            self._intervals = kept = asked, served, np.concatenate(self.interval(*asked[:3], at=at))
+        _, served, ends = kept
+        return served._lookup(ends, (0.0, 1.0), NAMES_OF_ENDS[at], scores, cells, tie_keys, seed, nan)
+
+    def _as_steps(self) -> ModelSet:
+        """The same maps with a bin for each step, and nothing else."""
+        own = {key: self[key]._as_steps() for key in self.cells if key not in self.pooled_cells}
+        pool = None if self.pool is None else self.pool._as_steps()
+        return ModelSet._of(own, kind="given", unknown=self.unknown, pool=pool, pooled_cells=self.pooled_cells)
 
     def predict_set(
         self, scores: Any, cells: Any, *, alpha: float = 0.1, tie_keys: Any = None, seed: int | None = None
@@ -347,9 +360,9 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
     def interval(
         self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True,
-        which: Literal["joint"] | Key = "joint",
+        which: Literal["joint"] | Key = "joint", *, at: At = "bin",
     ) -> Any:  # fmt: skip
-        """Intervals for the true positive rates in the bins of all models.
+        """Intervals for the true positive rates in the bins of all models, or for the truth at the scores of their steps.
 
         Parameters
         ----------
@@ -358,18 +371,20 @@ class ModelSet(Saved, NativeModelSet, Parts):
             all bins with samples have equal shares of it (by Sidak; of a class-wise set, each class has an equal share).
         which : "joint" or a key
             With a key, the intervals of that model alone, at its own alpha.
+        at
+            As for `BinnedModel.interval`; each model has its own share of alpha.
 
         Returns
         -------
-        list of float64 (n_bins, 2)
+        list of float64 (n_bins, 2); with at="score" (n_steps, 2)
             One for each model, as in `numbered`; for a key the array of its model.
         """
         from fastbin import guarantees
 
         if which != "joint":
-            return self[which].interval(alpha, bound, simultaneous)
+            return self[which].interval(alpha, bound, simultaneous, at=at)
         models, words = self._evidence()
-        return guarantees.set_intervals(models, check_alpha(alpha), bound, simultaneous, **words)
+        return guarantees.set_intervals(models, check_alpha(alpha), bound, simultaneous, at=at, **words)
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint",

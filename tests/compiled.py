@@ -22,7 +22,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
 Array = npt.NDArray[np.generic]
-OUTPUTS = ("value", "bin", "lower", "upper")
+OUTPUTS = ("value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising")
 
 # Texts that a language might misread, or order by its own units instead of bytes, and one of the greatest size.
 TEXTS = (
@@ -134,8 +134,15 @@ def rows_of(case: Case, n: int) -> Rows:
         return Rows(np.concatenate([scores, beyond]), None, None, answers, np.arange(len(scores) + len(beyond)) < len(scores))
     hard = hard_rows(model, n)
     bins = model.assign(hard.scores, tie_keys=hard.keys)
-    ends = model.interval(case.alpha or 0.1)[bins]
-    answers = {"value": model.predict(hard.scores, tie_keys=hard.keys), "bin": bins, "lower": ends[:, 0], "upper": ends[:, 1]}
+    alpha = case.alpha or 0.1
+    ends = model.interval(alpha)[bins]
+    # Where values are finer than bins, no edge has a key of its own, and a step begins at its edge.
+    steps = np.searchsorted(model.edges, np.clip(hard.scores, *(model.score_range or (None, None))), "right")
+    at_scores = model.interval(alpha, at="score")[steps if model.n_steps > model.n_bins else bins]
+    answers = {
+        "value": model.predict(hard.scores, tie_keys=hard.keys), "bin": bins, "lower": ends[:, 0], "upper": ends[:, 1],
+        "lower_if_rising": at_scores[:, 0], "upper_if_rising": at_scores[:, 1],
+    }  # fmt: skip
     return Rows(
         np.concatenate([hard.scores, beyond]),
         None if hard.keys is None else np.concatenate([hard.keys, np.arange(len(beyond), dtype=np.uint64)]),
@@ -164,10 +171,10 @@ def _rows_of_set(case: Case, n: int) -> Rows:
     row_scores, row_keys = np.concatenate(scores), np.concatenate(keys) if case.needs_key else None
     arguments = row_scores[asked], [cells[at] for at in asked]
     given = {"tie_keys": None if row_keys is None else row_keys[asked]}
-    ends = models.predict_interval(*arguments, alpha=case.alpha or 0.1, **given)
+    ends, at_scores = (models.predict_interval(*arguments, alpha=case.alpha or 0.1, at=at, **given) for at in ("bin", "score"))
     columns = {
         "value": models.predict(*arguments, **given), "bin": models.assign(*arguments, **given),
-        "lower": ends[:, 0], "upper": ends[:, 1],
+        "lower": ends[:, 0], "upper": ends[:, 1], "lower_if_rising": at_scores[:, 0], "upper_if_rising": at_scores[:, 1],
     }  # fmt: skip
     answers = {}
     for name, column in columns.items():

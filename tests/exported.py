@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastbin as fb
+from fastbin._base.ranks import slice_ranks
 from fastbin.model import BinnedModel
 
 Float64s = npt.NDArray[np.float64]
@@ -40,9 +41,14 @@ def _binned(
         edges, keys = edges[order], keys[order]
     counts = rng.integers(50, 90, n_bins)
     label_sums = rng.binomial(counts, np.linspace(0.1, 0.9, n_bins))
+    n_samples = int(counts.sum()) + n_bins - 1
+    ranks = slice_ranks(n_samples)
+    ones = np.split(rng.permutation(np.arange(n_samples) < label_sums.sum()), ranks)
+    slices = [int(each.sum() - each[-1]) for each in ones[:-1]] + [int(ones[-1].sum())]  # without the samples at cuts
     return BinnedModel.from_parts(
         edges=edges, edge_keys=keys, values=label_sums / counts, counts=counts, label_sums=label_sums, scheme="umd",
-        ties="random" if keyed else "upper", n_samples=int(counts.sum()) + n_bins - 1, n_tied=3 * keyed,
+        ties="random" if keyed else "upper", n_samples=n_samples, n_tied=3 * keyed,
+        slice_cuts=np.sort(rng.random(len(ranks))) * scale, slice_label_sums=slices,
     )  # fmt: skip
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from fastbin._base.checks import check_choice
 from fastbin._base.errors import FormatError
 from fastbin._base.files import SupportsRead, SupportsWrite, read_saved, write_bytes
 from fastbin._base.shown import printable
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
     from fastbin._base.cells import Key
     from fastbin.guarantees.certificate import Certificates
+
+
+# What an interval is about, and the columns of such intervals: those at scores name what they assume.
+At = Literal["bin", "score"]
+NAMES_OF_ENDS: dict[At, tuple[str, str]] = {"bin": ("lower", "upper"), "score": ("lower_if_rising", "upper_if_rising")}
 
 
 class Parts:
@@ -32,6 +38,12 @@ class Parts:
     def numbered(self) -> list[tuple[Key | None, Any]]:
         """Every model with its key, in the order of their numbers. The pool of a set is the last and has none."""
         raise NotImplementedError
+
+    def _interval_at(self, at: Any) -> Any:
+        """What intervals of rows are about where nobody says it: scores, where values are finer than bins."""
+        if at is not None:
+            return check_choice(at, "at", tuple(NAMES_OF_ENDS))
+        return "score" if any(model.n_steps > model.n_bins for _, model in self.numbered) else "bin"
 
     def certificates(self: Any, alpha: float = 0.1) -> Certificates:
         """Every kind of promise that is supported, by its default bound; ``print`` shows them.

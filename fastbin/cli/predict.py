@@ -11,6 +11,7 @@ from fastbin._base.array_types import Array, Bools, UInt64s
 from fastbin._base.checks import IMPUTE, clip_scores
 from fastbin._base.errors import InputError
 from fastbin._base.tie_keys import GREATEST_KEY
+from fastbin._model.parts import NAMES_OF_ENDS
 from fastbin.cli import _options as options
 from fastbin.cli._console import note, reading
 from fastbin.cli._files import Output, check_inputs, load_any
@@ -51,16 +52,21 @@ if TYPE_CHECKING:
 @options.option("--column NAME", "The name of the new column.", default="calibrated")
 @options.option(
     "--interval ALPHA",
-    "Add NAME_lower and NAME_upper: intervals for the rate of label 1 in the bin of the score, which hold for all bins at once "
-    "with probability 1 - ALPHA. Where values are finer than the bins, one may lie outside.",
+    "Add intervals that hold all at once with probability 1 - ALPHA: NAME_lower and NAME_upper for the rate of label 1 in the "
+    "bin of the score, or, where values are finer than the bins, NAME_lower_if_rising and NAME_upper_if_rising.",
+)
+@options.option(
+    "--at bin|score",
+    "With --interval: bin, or score, for the truth at the score, and what is served there, if the truth rises with the score.",
 )
 @options.keys
 @options.option("--seed N", "Break ties by row number and this seed. Default: at random.", options.SEED)
 @options.choice("--nan error|propagate", "Whether a missing score is an error, or gives a missing probability.")
 @options.tables
 def command(
-    model: str, file: str, output: str, column: str, interval: float | None, nan: str, keys: KeyOptions, rows: RowOptions
-) -> None:
+    model: str, file: str, output: str, column: str, interval: float | None, at: str | None, nan: str, keys: KeyOptions,
+    rows: RowOptions,
+) -> None:  # fmt: skip
     """Score FILE with MODEL.
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input. It is read in chunks,
@@ -73,7 +79,9 @@ def command(
     out = Output(output, reads=(file, model, *keys.files), is_text=True)
     loaded, table = load_any(model), rows.open(file)
     rows.check_cells(model, loaded)
-    scorer = Scorer(loaded, table, rows, KeySource(table, keys), column=column, alpha=interval, nan=nan)
+    if at is not None and interval is None:
+        raise InputError("--at says what intervals are about; add --interval 0.1, or leave it out")
+    scorer = Scorer(loaded, table, rows, KeySource(table, keys), column=column, alpha=interval, at=at, nan=nan)
     out.write(lambda opened: scorer.write(opened, output))
     if scorer.n_by_key and keys.column is None and keys.seed is None:
         note(
@@ -91,9 +99,11 @@ class Scorer:
     """
 
     def __init__(
-        self, model: Any, table: Table, rows: RowOptions, keys: KeySource, *, column: str, alpha: float | None, nan: str
-    ) -> None:
+        self, model: Any, table: Table, rows: RowOptions, keys: KeySource, *, column: str, alpha: float | None, at: str | None,
+        nan: str,
+    ) -> None:  # fmt: skip
         self._model, self._table, self._keys, self._alpha, self._nan = model, table, keys, alpha, nan
+        self._at = model._interval_at(at)
         self._is_top, self._inputs = model.kind == "top-label", rows.inputs
         self._classes: Array | None = None
         # The columns that are read as numbers, by argument, and the types of the new ones, by name.
@@ -110,13 +120,14 @@ class Scorer:
                 raise InputError(f"{table.path} has a column {name!r} already; name the new one by --column NAME")
         if model.is_set and self._classes is None:
             self._columns["cells"] = table.check_column(str(rows.segment))
-        self._ends = None if alpha is None or model.is_set else np.ascontiguousarray(model.interval(alpha))
+        self._ends = None if alpha is None or model.is_set else np.ascontiguousarray(model.interval(alpha, at=self._at))
+        self._served = model._as_steps() if self._ends is not None and self._at == "score" else model
         self._parts = [own for _, own in model.numbered]  # the pool, which scores unknown cells, is the last one
         self._split_edges = [_split_edges(own) for own in self._parts]
         self.n_by_key = 0
 
     def _new_columns(self, column: str) -> dict[str, Any]:
-        pa, ends = arrow(), ("",) if self._alpha is None else ("", "_lower", "_upper")
+        pa, ends = arrow(), ("",) if self._alpha is None else ("", *(f"_{end}" for end in NAMES_OF_ENDS[self._at]))
         names = [column] if self._classes is None or self._is_top else [f"{column}_{each}" for each in self._classes]
         new = {f"{name}{end}": pa.float64() for name in names for end in ends}
         if self._is_top:
@@ -181,9 +192,9 @@ class Scorer:
         if self._alpha is None:
             return results
         if cells is None:
-            ends = model.lookup(scores, self._ends, **how)
+            ends = self._served.lookup(scores, self._ends, **how)
         else:
-            ends = model.predict_interval(scores, cells, alpha=self._alpha, **how)
+            ends = model.predict_interval(scores, cells, alpha=self._alpha, at=self._at, **how)
         return results + [np.ascontiguousarray(ends[:, side]) for side in (0, 1)]
 
     def _tie_keys(self, batch: Any, scores: Array, cells: Any, first_row: int) -> UInt64s | None:

@@ -69,6 +69,8 @@ SHOWN = {
     "bin": ("_bin", "the number of the bin"),
     "lower": ("_lower", "the lower end of the interval of the bin"),
     "upper": ("_upper", "the upper end of the interval of the bin"),
+    "lower_if_rising": ("_lower_if_rising", "the lower end for the truth at the score, if it does not fall as scores rise"),
+    "upper_if_rising": ("_upper_if_rising", "the upper end for the truth at the score, if it does not fall as scores rise"),
 }
 LARGEST = 2**63 - 1
 
@@ -95,8 +97,8 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
         Not randomised; the models of a set have steps.
     name : str
         Of the function, and what all other names begin with.
-    outputs : sequence of {"value", "bin", "lower", "upper"}
-        What to write functions for; "lower" and "upper" are the ends of `interval`.
+    outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}
+        What to write functions for; the last four are the ends of `interval`, of bins and of `at="score"`.
     alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
 

@@ -28,17 +28,19 @@ from fastbin._base.checks import check_alpha
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.score import library_version
+from fastbin._model.parts import NAMES_OF_ENDS
 from fastbin._model.provenance import in_words
 from fastbin._model.view import promise
 from fastbin.guarantees.certificate import event_words
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
-OUTPUTS = ("value", "bin", "lower", "upper")
-ENDS = ("lower", "upper")
+# The ends of intervals: what each interval is about, and which end of it.
+ENDS = {name: (at, end) for at, names in NAMES_OF_ENDS.items() for end, name in enumerate(names)}
+OUTPUTS = ("value", "bin", *ENDS)
 
 # What rows of unknown cells get beside the value of the pool's model.
-OF_UNKNOWN = {"bin": -1, "lower": 0.0, "upper": 1.0}
+OF_UNKNOWN = {"bin": -1, **{name: float(end) for name, (_, end) in ENDS.items()}}
 
 # What the ends of an interval are made with where alpha is not given.
 ALPHA = 0.1
@@ -87,10 +89,11 @@ def steps_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = ("value",),
     """The steps with these outputs; `alpha` of the intervals of all bins of all models at once."""
     outputs = check_outputs(outputs, alpha)
     named = [own for _, own in model.numbered]
-    ends: Any = [None] * len(named)
-    if set(ENDS) & set(outputs):
-        given = model.interval(ALPHA if alpha is None else alpha)
-        ends = given if model.is_set else [given]
+    ends: list[dict[str, Float64s]] = [{} for _ in named]
+    for at in {ENDS[name][0] for name in outputs if name in ENDS}:
+        given = model.interval(ALPHA if alpha is None else alpha, at=at)
+        for own, intervals in zip(ends, given if model.is_set else [given], strict=True):
+            own[at] = intervals
     models = tuple(_with_columns(own, outputs, each) for own, each in zip(named, ends, strict=True))
     if not model.is_set:
         return PartSteps((), np.zeros(0, np.int64), models, None)
@@ -135,7 +138,7 @@ def limits_of(model: BinnedModel) -> tuple[float, float, tuple[float, float] | N
     return *limits, None
 
 
-def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: Float64s | None) -> Steps:
+def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: dict[str, Float64s]) -> Steps:
     require_steps(model)
     bins = np.repeat(np.arange(model.n_bins), np.diff(model.first_step, append=model.n_steps))
     columns: dict[str, Array] = {}
@@ -145,8 +148,9 @@ def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: Float64s | N
         elif name == "bin":
             columns[name] = bins.astype(np.int32)
         else:
-            assert ends is not None
-            columns[name] = np.ascontiguousarray(ends[bins, ENDS.index(name)])
+            at, end = ENDS[name]
+            column = ends[at][:, end]
+            columns[name] = np.ascontiguousarray(column[bins] if at == "bin" else column)
     edges, keys = _edges_of(model)
     return Steps(edges, keys, columns, *limits_of(model), bool(model.needs_key))
 

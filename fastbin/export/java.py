@@ -52,8 +52,8 @@ def java(
         Of the class, so the file has to be NAME.java.
     package : str, optional
         What the class belongs to, such as "org.example.scores".
-    outputs : sequence of {"value", "bin", "lower", "upper"}
-        What to write methods for; "lower" and "upper" are the ends of `interval`.
+    outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}
+        What to write methods for; the last four are the ends of `interval`, of bins and of `at="score"`.
     alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
 

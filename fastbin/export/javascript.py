@@ -37,8 +37,8 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     ----------
     model : BinnedModel, ModelSet or fitted calibrator
         Not randomised; the models of a set have steps.
-    outputs : sequence of {"value", "bin", "lower", "upper"}
-        What to write functions for; "lower" and "upper" are the ends of `interval`.
+    outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}
+        What to write functions for; the last four are the ends of `interval`, of bins and of `at="score"`.
     alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
 

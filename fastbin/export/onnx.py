@@ -57,7 +57,7 @@ EVENT_KEY, PROVENANCE_KEY = "fastbin.event", "fastbin.provenance"
 ALPHA_KEY = "fastbin.alpha"
 OUTPUT_KEY = "fastbin.output."
 
-TENSORS = {"value": "probability", "bin": "bin", "lower": "lower", "upper": "upper"}
+TENSORS = {"value": "probability", "bin": "bin", **{name: name for name in ENDS}}
 
 LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
 
@@ -65,7 +65,7 @@ LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
 DTYPES = {"float64": "DOUBLE", "float32": "FLOAT", "float16": "FLOAT16"}
 
 # What a row without an answer gets, and one of an unknown cell that the pool scores.
-NOTHING = {"value": np.nan, "bin": -1, "lower": np.nan, "upper": np.nan}
+NOTHING = {"value": np.nan, "bin": -1, **dict.fromkeys(ENDS, np.nan)}
 
 # The operations of curves.
 OPERATORS = {
@@ -90,7 +90,7 @@ def onnx(
     Parameters
     ----------
     model : BinnedModel, ModelSet or fitted calibrator
-    outputs : list of names out of "value", "bin", "lower" and "upper"
+    outputs : list of names out of "value", "bin", "lower", "upper", "lower_if_rising" and "upper_if_rising"
         What the graph gives for each row: "value" is the tensor ``probability`` (float64), the others have their own names:
         ``bin`` (int32), and ``lower`` and ``upper`` (float64), the ends of `interval`.
     alpha : float in (0, 1/2], optional

@@ -36,7 +36,10 @@ from fastbin.export.form import (
 WIDTH = 112
 
 # What functions are called in languages where the value is that of `predict`.
-METHODS = {"value": "predict", "bin": "predictBin", "lower": "predictLower", "upper": "predictUpper"}
+METHODS = {
+    "value": "predict", "bin": "predictBin", "lower": "predictLower", "upper": "predictUpper",
+    "lower_if_rising": "predictLowerIfRising", "upper_if_rising": "predictUpperIfRising",
+}  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------- tables
 

@@ -106,10 +106,11 @@ def sql(
         "datafusion", "ansi" or "polars". "polars" is for ``pl.sql_expr`` and ``pl.SQLContext``, "ansi" for engines that read
         the SQL of the standard of 2023. The texts for BigQuery and Snowflake follow their documented syntax and were not run
         there; that for "mysql" is tested in MariaDB, that for "ansi" in DuckDB, and all others in their engines.
-    what : {"value", "bin", "lower", "upper"}
-        The calibrated probability, the number of the bin, or an end of its interval at `alpha`.
+    what : {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}
+        The calibrated probability, the number of the bin, an end of its interval at `alpha`, or an end for the truth at the
+        score, if it does not fall as the score rises (`BinnedModel.interval` with at="score").
     alpha : float, optional
-        The chance that one of the intervals of all bins misses, 0.1 where it is left out; with "lower" and "upper" alone.
+        The chance that one of the intervals misses, 0.1 where it is left out; with ends of intervals alone.
     style : {"auto", "tree", "join"}
         "tree" is a balanced tree of CASE, of at most 1,000 steps. "auto" is the same, but for models that compare no keys, in
         PostgreSQL an array of any length in which ``width_bucket`` finds the place, and in DuckDB, from 33 steps on, lists in

@@ -254,7 +254,7 @@ def verify(
     dialect : str, optional
         The engine of SQL, as for `sql`; by default that which the comment of the text says. "duckdb", "sqlite", "polars" and,
         in DuckDB, "ansi" are run.
-    what : {"value", "bin", "lower", "upper"}, optional
+    what : {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}, optional
         What SQL gives; by default what its comment says, or "value". Other targets say themselves what they give, and all of it
         is compared.
     alpha : float in (0, 1/2], optional
@@ -570,5 +570,6 @@ def _have_answers(model: BinnedModel | ModelSet, rows: RowsToScore) -> Bools:
 def _answer(model: BinnedModel | ModelSet, rows: RowsToScore, name: str, alpha: float) -> Array:
     of_row: tuple[Any, ...] = (rows.scores, rows.cells) if model.is_set else (rows.scores,)
     if name in ENDS:
-        return np.asarray(model.predict_interval(*of_row, alpha=alpha, tie_keys=rows.keys))[:, ENDS.index(name)]
+        at, end = ENDS[name]
+        return np.asarray(model.predict_interval(*of_row, alpha=alpha, at=at, tie_keys=rows.keys))[:, end]
     return np.asarray((model.assign if name == "bin" else model.predict)(*of_row, tie_keys=rows.keys))

@@ -10,9 +10,10 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import check_alpha, check_choice
-from fastbin._base.errors import GuaranteeError
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import ClassRate
 from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, has_whole_ties, is_moved, require_interior
+from fastbin.guarantees.rising import band
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 
 BinBound = Callable[[Any, Any, float], Float64s]
@@ -33,8 +34,14 @@ def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any) ->
     return np.stack([lower.min(axis=0), upper.max(axis=0)], axis=1)
 
 
-def interval(evidence: Evidence, alpha: float = 0.1, bound: str = "clopper-pearson", simultaneous: bool = True) -> Float64s:
-    """An interval for the true frequency of label 1 in each bin of a fitted model.
+# What an interval is about: the true frequency of a bin, or, if it does not fall as scores rise, the truth at a score.
+AT = ("bin", "score")
+
+
+def interval(
+    evidence: Evidence, alpha: float = 0.1, bound: str = "clopper-pearson", simultaneous: bool = True, *, at: str = "bin"
+) -> Float64s:
+    """An interval for the true frequency of label 1 in each bin of a fitted model, or for the truth at the scores of each step.
 
     Parameters
     ----------
@@ -49,10 +56,14 @@ def interval(evidence: Evidence, alpha: float = 0.1, bound: str = "clopper-pears
         looking at the result: the best of several does not hold at the alpha of each.
     simultaneous : bool
         Whether alpha is shared among the bins that hold samples.
+    at : {"bin", "score"}
+        "score": if the truth does not fall as the score rises, the true probability at every score of a step at once, and what
+        the step serves, lie in its interval (docs/guarantees.md, Theorem F15). By "clopper-pearson", and simultaneous; from the
+        slices of the fit. [0, 1] for fits to fewer than 20 samples.
 
     Returns
     -------
-    ndarray of float64, shape (n_bins, 2)
+    ndarray of float64, shape (n_bins, 2); with at="score" (n_steps, 2)
         Lower and upper ends in [0, 1]. [0, 1] for a bin without samples. Where label shift moved the model, the intervals are
         those of the target: the error of class rates that were counted is in them.
 
@@ -83,6 +94,8 @@ def interval(evidence: Evidence, alpha: float = 0.1, bound: str = "clopper-pears
            [0.762, 0.834]])
     """
     alpha, bound, evidence = check_alpha(alpha), check_interval_bound(bound), as_evidence(evidence)
+    if check_at(at, bound, simultaneous) == "score":
+        return interval_at_scores(evidence, alpha)
     tally = tally_of(evidence, bound)
     return interval_among(evidence, tally, alpha, bound, int(np.count_nonzero(tally.is_covered)) if simultaneous else 1)
 
@@ -90,6 +103,25 @@ def interval(evidence: Evidence, alpha: float = 0.1, bound: str = "clopper-pears
 def check_interval_bound(bound: Any) -> str:
     """The name of a bound."""
     return check_choice(bound, "bound", tuple(_BOUNDS))
+
+
+def check_at(at: Any, bound: str, simultaneous: bool) -> str:
+    """What intervals are about; those at scores are of one kind."""
+    at = check_choice(at, "at", AT)
+    if at == "score" and (bound != "clopper-pearson" or not simultaneous):
+        remedy = "intervals at scores are by bound='clopper-pearson', and all at once: leave both out, or pass at='bin'"
+        raise InputError(None, remedy, argument="at", value=at)
+    return at
+
+
+def interval_at_scores(evidence: Evidence, alpha: float) -> Float64s:
+    """float64 (n_steps, 2): the band of each step, and what is served in it; at the target, if values were moved."""
+    ends = (
+        _moved_interval(evidence, alpha, lambda share: band(evidence, share)) if is_moved(evidence) else band(evidence, alpha)
+    )
+    values, delta = np.asarray(evidence.values, np.float64), float(evidence.delta)
+    least, greatest = values / (1.0 + delta), (values + delta) / (1.0 + delta)
+    return np.stack([np.minimum(ends[:, 0], least), np.maximum(ends[:, 1], greatest)], axis=1)
 
 
 def interval_among(evidence: Evidence, tally: Interior, alpha: float, bound: str, n_sharing: int) -> Float64s:

@@ -21,7 +21,7 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.errors import GuaranteeError
-from fastbin._base.ranks import boundary_ranks
+from fastbin._base.ranks import FEWEST_FOR_SLICES, boundary_ranks
 from fastbin.guarantees.certificate import Certificate, certificate_of, sentences
 from fastbin.guarantees.evidence import (
     LEAVE_A_CUT_OUT,
@@ -86,16 +86,9 @@ class Known(NamedTuple):
 
 def slices_of(evidence: Evidence, of: Any = None) -> Slices:
     """The slices of a model, with what it serves there, or what another map does; GuaranteeError where there is no promise."""
-    label_sums = getattr(evidence, "slice_label_sums", None)
-    if label_sums is None:
-        raise GuaranteeError(
-            "the model keeps no slices, which a promise about the mean error rests on: fits of UniformMassBinning (but scheme "
-            "'ums', edges_share and importance weights) and CertifiedCalibration (without unlabelled) to 100 samples or more "
-            "keep them; fit again"
-        )
     served = evidence if of is None else as_evidence(of, "of")
     _require_rising(served)
-    n, ones = int(evidence.n_samples), np.asarray(label_sums, np.int64)
+    n, ones = int(evidence.n_samples), require_slices(evidence)
     ranks = np.concatenate([[0], boundary_ranks(n, len(ones), "umd"), [n + 1]])
     counts = np.diff(ranks) - 1
     lowest, highest = _ends_of_values(served)
@@ -119,6 +112,18 @@ def slices_of(evidence: Evidence, of: Any = None) -> Slices:
     rises = np.maximum(np.diff(ends), 0.0)
     of_all = max(0.0, highest - lowest)
     return Slices(counts, ones, average, rises, below is not None, n, int(evidence.n_positive), mean, of_all)  # type: ignore[attr-defined]
+
+
+def require_slices(evidence: Evidence) -> Int64s:
+    """The label sums of the slices."""
+    label_sums = getattr(evidence, "slice_label_sums", None)
+    if label_sums is None:
+        raise GuaranteeError(
+            "the model keeps no slices, which promises about scores rest on if the truth rises with them: fits of "
+            "UniformMassBinning (but scheme 'ums', edges_share and importance weights) and CertifiedCalibration (without "
+            "unlabelled) to 20 samples or more keep them; fit again, or ask for bins: kind='conditional', at='bin'"
+        )
+    return np.asarray(label_sums, np.int64)
 
 
 def _require_rising(served: Evidence) -> None:
@@ -215,6 +220,50 @@ def _excess(slices: Slices, tail: float, *, of_rows: bool, above: bool) -> float
         slack = slices.rise * math.sqrt(math.log(1.0 / tail) / (2.0 * slices.n_samples))
         low, high = exact_ends(np.array([slices.n_positive]), np.array([slices.n_samples]), 2.0 * tail)[0]
     return greatest + slack - float(low) if above else float(high) - (least - slack)
+
+
+# ------------------------------------------------------------------------------------------------- the band
+
+# Of more slices than this the lengths of blocks grow by powers of the square root of two: fewer blocks, each at a higher level.
+ALL_BLOCKS = 60
+
+
+def band(evidence: Evidence, alpha: float) -> Float64s:
+    """float64 (n_steps, 2): between these lies the truth at all scores of each step, if it does not fall as scores rise.
+
+    A run of slices is a block. Every sample above a block's upper cut has a truth at least as high as all samples of the block,
+    whose label sum then is at most binomial: the lower end of Clopper and Pearson holds there; mirrored for the upper end
+    (fastbin, Theorem F15). [0, 1] for fits to so few samples that they keep no slices. O(C^2) for C slices, up to 60, beyond it
+    O(C log C).
+    """
+    edges, n_steps = np.asarray(evidence.edges), len(np.asarray(evidence.values))  # type: ignore[attr-defined]
+    if evidence.slice_cuts is None and int(evidence.n_samples) < FEWEST_FOR_SLICES and not evidence.is_weighted:  # type: ignore[attr-defined]
+        return np.tile([0.0, 1.0], (n_steps, 1))
+    ones, cuts = require_slices(evidence), np.asarray(evidence.slice_cuts)  # type: ignore[attr-defined]
+    size = len(ones)
+    ranks = np.concatenate([[0], boundary_ranks(int(evidence.n_samples), size, "umd"), [int(evidence.n_samples) + 1]])
+    sums, samples = (np.append(0, np.cumsum(column)) for column in (ones, np.diff(ranks) - 1))
+    firsts, ends = _blocks_of(size)
+    level = alpha / len(firsts)
+    low, high = exact_ends(sums[ends] - sums[firsts], samples[ends] - samples[firsts], level).T
+    lowest, highest = np.zeros(size + 1), np.ones(size + 1)  # at each cut, from the end of the scale on
+    np.maximum.at(lowest, ends, low)
+    np.minimum.at(highest, firsts, high)
+    lowest, highest = np.maximum.accumulate(lowest), np.minimum.accumulate(highest[::-1])[::-1]
+    # Blocks that end at a cut not above the lower edge of a step, and those that begin at one not below its upper edge.
+    passed = np.append(0, np.searchsorted(cuts, edges, "right"))
+    to_come = np.append(np.searchsorted(cuts, edges, "left") + 1, size)
+    return np.stack([lowest[passed], highest[to_come]], axis=1)
+
+
+def _blocks_of(size: int) -> tuple[Int64s, Int64s]:
+    """The first slice of each block, and the one behind its last."""
+    lengths = np.arange(1, size + 1)
+    if size > ALL_BLOCKS:
+        powers = np.unique(np.round(2.0 ** (np.arange(2 * size.bit_length()) / 2.0)).astype(np.int64))
+        lengths = powers[powers <= size]
+    firsts = np.concatenate([np.arange(size - length + 1) for length in lengths.tolist()])
+    return firsts, firsts + np.repeat(lengths, size - lengths + 1)
 
 
 # ------------------------------------------------------------------------------------------------- what holds at once

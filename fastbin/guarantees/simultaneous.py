@@ -45,7 +45,15 @@ from fastbin.guarantees.evidence import (
     is_moved,
     require_interior,
 )
-from fastbin.guarantees.intervals import check_interval_bound, interval, interval_among, interval_of_tally, tally_of
+from fastbin.guarantees.intervals import (
+    check_at,
+    check_interval_bound,
+    interval,
+    interval_among,
+    interval_at_scores,
+    interval_of_tally,
+    tally_of,
+)
 from fastbin.guarantees.radius import common_radius, failures_within
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import as_counts, special_functions
@@ -178,6 +186,7 @@ def set_intervals(
     class_wise: bool = False,
     names: Sequence[Any] | None = None,
     cells: str = "cells",
+    at: str = "bin",
 ) -> list[Float64s]:
     """An interval for the true frequency of label 1 in each bin of many models, all bins at the same level.
 
@@ -194,10 +203,11 @@ def set_intervals(
         Whether the same samples serve all models: then each of k models has alpha / k for its bins.
     {names}
     {cells}
+    {at}
 
     Returns
     -------
-    list of ndarray of float64, shape (n_bins, 2)
+    list of ndarray of float64, shape (n_bins, 2); with at="score" (n_steps, 2)
         For each model what `interval` gives for one; [0, 1] for a bin without samples.
 
     Raises
@@ -222,11 +232,15 @@ def set_intervals(
     [[[0.176, 0.226]], [[0.469, 0.531]]]
     """
     alpha, bound = check_alpha(alpha), check_interval_bound(bound)
+    at = check_at(at, bound, simultaneous)
     every = _cells(models, names, check_choice(cells, "cells", tuple(CELLS)), bound)
     covered = [cell for cell in every if cell.n_covered]
     if simultaneous and not class_wise:
         _require_disjoint(covered, cells)
     of_each = alpha / max(1, len(covered)) if simultaneous and class_wise else alpha
+    if at == "score":
+        level = of_each if class_wise else sidak(alpha, max(1, len(covered)))
+        return [_at_scores(cell, level, cells) for cell in every]
     n_sharing = sum(cell.n_covered for cell in covered) if simultaneous else 1
     if not class_wise and not any(is_moved(cell.model) for cell in every):  # one level: one call
         joined = interval_of_tally(Interior.joined([cell.tally for cell in every]), alpha, bound, n_sharing)
@@ -237,6 +251,11 @@ def set_intervals(
             sharing = cell.n_covered if simultaneous and class_wise else n_sharing
             found.append(interval_among(cell.model, cell.tally, of_each, bound, sharing))
     return found
+
+
+def _at_scores(cell: _Cell, level: float, cells: str) -> Float64s:
+    with _naming(cell.name, cells):
+        return interval_at_scores(cell.model, level)
 
 
 # ------------------------------------------------------------------------------------------------- the cells

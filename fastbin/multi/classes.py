@@ -26,6 +26,7 @@ from fastbin._base.frames import check_same_index, columns_of, like
 from fastbin._base.suspicions import LEVEL
 from fastbin._fit.calibrator import Estimator, asks_model
 from fastbin._fit.segments import CellRows, code_cells
+from fastbin._model.parts import NAMES_OF_ENDS, At
 from fastbin.model import IntervalBound
 from fastbin.model_set import ModelSet
 from fastbin.multi.cells import (
@@ -263,14 +264,14 @@ class TopLabelBinning(ClassBinning):
     @alpha_by_name
     def predict_interval(
         self, P: Any, *, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True,
-        tie_keys: Any = None, seed: int | None = None,
+        at: At | None = None, tie_keys: Any = None, seed: int | None = None,
     ) -> Float64s:  # fmt: skip
-        """float64 (n, 2): the interval of the bin of each row's predicted class; see `ModelSet.predict_interval`."""
+        """float64 (n, 2): the interval of each row in the model of its predicted class; see `ModelSet.predict_interval`."""
         predicted, scores = self._tops(P, tie_keys)
         ends = self.model_.predict_interval(
-            scores, predicted, alpha=alpha, bound=bound, simultaneous=simultaneous, tie_keys=tie_keys, seed=seed
+            scores, predicted, alpha=alpha, bound=bound, simultaneous=simultaneous, at=at, tie_keys=tie_keys, seed=seed
         )
-        return like(P, ends, ("lower", "upper"))
+        return like(P, ends, NAMES_OF_ENDS[self.model_._interval_at(at)])
 
     def _tops(self, P: Any, keys: Any) -> tuple[Array, Float64s]:
         predicted, scores = top_of(self._check_scored(P, keys))
@@ -383,9 +384,9 @@ class ClassWiseBinning(ClassBinning):
     @alpha_by_name
     def predict_interval(
         self, P: Any, *, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True,
-        tie_keys: Any = None, seed: int | None = None,
+        at: At | None = None, tie_keys: Any = None, seed: int | None = None,
     ) -> Float64s:  # fmt: skip
-        """float64 (n, k, 2): for each class the interval of the bin of its column; see `ModelSet.interval`.
+        """float64 (n, k, 2): for each class the interval of each row in its model; see `ModelSet.predict_interval`.
 
         Raises
         ------
@@ -394,9 +395,12 @@ class ClassWiseBinning(ClassBinning):
         """
         self._require_own_values("interval")
         models, matrix = self.model_, self._check_scored(P, tie_keys)
-        tables = dict(zip(models.cells, models.interval(alpha, bound, simultaneous), strict=True))
+        at = models._interval_at(at)
+        tables = dict(zip(models.cells, models.interval(alpha, bound, simultaneous, at=at), strict=True))
         columns = [
-            models[key].lookup(matrix[:, column], tables[key], tie_keys=tie_keys, seed=seed)
+            (models[key] if at == "bin" else models[key]._as_steps()).lookup(
+                matrix[:, column], tables[key], tie_keys=tie_keys, seed=seed
+            )
             for column, key in enumerate(models.columns or ())
         ]
         return np.stack(columns, axis=1)

@@ -14,6 +14,7 @@ from fastbin._base.errors import FastbinWarning, InputError, Wording, by_name
 from fastbin._base.frames import check_same_index
 from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator, asks_model
 from fastbin._fit.segments import code_cells
+from fastbin._model.parts import At
 from fastbin.model import IntervalBound
 from fastbin.model_set import UNKNOWN, ModelSet
 from fastbin.multi.cells import BinaryMethod, CellKind, FittedSet, Given, binary_method, fit_set, provenance_of
@@ -144,11 +145,11 @@ class SegmentedBinning(Estimator[ModelSet]):
     @alpha_by_name
     def predict_interval(
         self, scores: Any, segments: Any, *, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson",
-        simultaneous: bool = True, tie_keys: Any = None, seed: int | None = None, nan: str = "error",
+        simultaneous: bool = True, at: At | None = None, tie_keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
-        """float64 (n, 2): the interval of the bin of each row; see `ModelSet.predict_interval`."""
+        """float64 (n, 2): the interval of each row in the model of its segment; see `ModelSet.predict_interval`."""
         return self.model_.predict_interval(
-            scores, segments, alpha=alpha, bound=bound, simultaneous=simultaneous, tie_keys=tie_keys, seed=seed, nan=nan
+            scores, segments, alpha=alpha, bound=bound, simultaneous=simultaneous, at=at, tie_keys=tie_keys, seed=seed, nan=nan
         )
 
     def predict_set(

@@ -22,7 +22,7 @@ from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import Key, divided_by_sums
 from fastbin._base.checks import MOST_EVENT_BYTES, check_choice, check_event, event_of
 from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
-from fastbin._model.parts import Parts
+from fastbin._model.parts import At, Parts
 from fastbin.multi import ClassWiseBinning
 from fastbin.multi.classes import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
@@ -321,13 +321,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         values = self._columns(values) if scores.ndim == 1 else values
         return self.classes_[values.argmax(axis=1)], values.max(axis=1)
 
-    def predict_interval(self, X: Any, alpha: float = 0.1) -> Float64s:
-        """Intervals for the true frequencies in the bins of rows, with probability at least 1 - alpha all of them at once.
+    def predict_interval(self, X: Any, alpha: float = 0.1, *, at: At | None = None) -> Float64s:
+        """Intervals for the truth at the scores of rows, if it does not fall as scores rise, or for that of their bins.
+
+        They hold all at once with probability at least 1 - alpha.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         alpha : float, from 1e-100 to 1/2
+        at : {"bin", "score"}, optional
+            As for `BinnedModel.predict_interval`: by default the score where values are finer than bins, as those of
+            `CertifiedCalibration`; "bin" needs no assumption.
 
         Returns
         -------
@@ -343,9 +348,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         scores = self._scores(X)
         self._require_promise()
         if scores.ndim == 1 or self.multiclass == "one-vs-rest":
-            return np.asarray(self.calibrator_.predict_interval(scores, alpha=alpha))
+            return np.asarray(self.calibrator_.predict_interval(scores, alpha=alpha, at=at))
         columns, tops = top_of(scores)
-        return self.model_.predict_interval(tops, self._names[columns], alpha=alpha)
+        return self.model_.predict_interval(tops, self._names[columns], alpha=alpha, at=at)
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population"

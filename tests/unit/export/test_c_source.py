@@ -83,9 +83,8 @@ def _scoring(case: Case) -> str:
         columns.append(f'int64_t *ends = (int64_t *)column("{name}.ends", 8);')
     columns.append(f'double *scores = (double *)column("{name}.scores", 8);')
     loops = []
-    for output, kind, suffix in (
-        ("value", "double", ""), ("bin", "int32_t", "_bin"), ("lower", "double", "_lower"), ("upper", "double", "_upper"),
-    ):  # fmt: skip
+    for output in compiled.OUTPUTS:
+        kind, suffix = "int32_t" if output == "bin" else "double", "" if output == "value" else f"_{output}"
         if output in case.outputs:
             loops.append(f"""  {{
     {kind} *out = ({kind} *)malloc((n_rows + 1) * sizeof *out);

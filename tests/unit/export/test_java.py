@@ -100,7 +100,7 @@ def _scoring(case: Case) -> str:
     outs = []
     for output in case.outputs:
         size, put, method = (4, "putInt", "predictBin") if output == "bin" else (8, "putDouble", "predict")
-        method += output.capitalize() if output in ("lower", "upper") else ""
+        method += "" if output in ("value", "bin") else output.title().replace("_", "")
         outs.append(f"""    ByteBuffer {output} = buffer({size} * scores.length);
     for (int i = 0; i < scores.length; i++) {output}.{put}({name}.{method}({arguments}));
     write("{name}.{output}", {output});""")

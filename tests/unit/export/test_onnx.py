@@ -13,7 +13,7 @@ from exported_curves import CURVES, LINES, curve_model_of, hard_curve_scores
 
 import fastbin as fb
 from fastbin.export import onnx as write
-from fastbin.export.form import OUTPUTS, digest_of, promise_of
+from fastbin.export.form import ENDS, OUTPUTS, digest_of, promise_of
 from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, VERSION_KEY
 
 LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL")
@@ -42,12 +42,11 @@ def same(given: Any, expected: Any) -> bool:
 
 
 def assert_answers(given: dict[str, Any], model: fb.BinnedModel, scores: Any, keys: Any, alpha: float = 0.1) -> None:
-    """All four outputs against the model."""
+    """All outputs against the model."""
     assert same(given["probability"], model.predict(scores, tie_keys=keys))
     assert same(given["bin"], model.assign(scores, tie_keys=keys))
-    ends = model.predict_interval(scores, alpha=alpha, tie_keys=keys)
-    assert same(given["lower"], ends[:, 0].copy())
-    assert same(given["upper"], ends[:, 1].copy())
+    for name, (at, end) in ENDS.items():
+        assert same(given[name], model.predict_interval(scores, alpha=alpha, at=at, tie_keys=keys)[:, end].copy())
 
 
 def newest_opset() -> int:
@@ -104,7 +103,7 @@ def test_rows_without_an_answer(name: str) -> None:
     keys = np.arange(len(scores), dtype=np.uint64) if model.needs_key else None
     given = run(write(model, outputs=OUTPUTS), scores, key=keys)
     n = len(rows_without_answer(model))
-    for output in ("probability", "lower", "upper"):
+    for output in ("probability", *ENDS):
         assert np.isnan(given[output][:n]).all(), output
     assert (given["bin"][:n] == -1).all()
     if len(model.edges):
@@ -253,9 +252,8 @@ def test_sets_give_the_bits_of_predict(name: str, opset: int) -> None:
     given = run(graph, scores, cell=cells, key=keys)
     assert same(given["probability"], models.predict(scores, cells, tie_keys=keys))
     assert same(given["bin"], models.assign(scores, cells, tie_keys=keys))
-    ends = models.predict_interval(scores, cells, tie_keys=keys)
-    assert same(given["lower"], ends[:, 0].copy())
-    assert same(given["upper"], ends[:, 1].copy())
+    for output, (at, end) in ENDS.items():
+        assert same(given[output], models.predict_interval(scores, cells, at=at, tie_keys=keys)[:, end].copy())
 
 
 @pytest.mark.parametrize("name", list(SETS))
@@ -282,10 +280,10 @@ def test_unknown_cells(name: str, is_column: bool) -> None:
         at = None if keys is None else keys[answered]
         assert models.pool is not None
         assert same(given["probability"][answered], models.pool.predict(scores[answered], tie_keys=at))
-        assert (given["lower"][answered] == 0.0).all()
-        assert (given["upper"][answered] == 1.0).all()
+        for output, (_, end) in ENDS.items():
+            assert (given[output][answered] == end).all()
     assert (given["bin"] == -1).all()
-    for output in ("probability", "lower", "upper"):
+    for output in ("probability", *ENDS):
         assert np.isnan(given[output][~answered]).all()
 
 

@@ -213,10 +213,11 @@ def test_graphs_by_hand(name: str) -> None:
     tensors = [said[f"{OUTPUT_KEY}{output}"] for output in OUTPUTS]
     assert tensors[0] == ("fastbin_probability" if name == "a name that is taken" else "probability")
     assert said[SHA256_KEY] == digest_of(model)
-    value, bin_, lower, upper = session_of(both).run(tensors, {"X": X[USE]})
+    value, bin_, lower, upper, *at_scores = session_of(both).run(tensors, {"X": X[USE]})
     np.testing.assert_array_equal(bits(value), bits(model.predict(scores)))
     np.testing.assert_array_equal(bin_, model.assign(scores))
-    np.testing.assert_array_equal(np.stack([lower, upper], 1), model.predict_interval(scores, alpha=0.05))
+    np.testing.assert_array_equal(np.stack([lower, upper], 1), model.predict_interval(scores, alpha=0.05, at="bin"))
+    np.testing.assert_array_equal(np.stack(at_scores, 1), model.predict_interval(scores, alpha=0.05, at="score"))
     theirs, ours = (onnx_scores(session_of(each), X[USE]) for each in (graph, both))
     np.testing.assert_array_equal(theirs, ours)
 

@@ -11,7 +11,7 @@ from exported import model_of
 from exported_curves import curve_model_of
 
 import fastbin as fb
-from fastbin.export.form import digest_of
+from fastbin.export.form import OUTPUTS, digest_of
 
 # The targets that take outputs and alpha, and all of them.
 WITH_OUTPUTS: dict[str, Callable[..., Any]] = {
@@ -84,9 +84,9 @@ def test_alpha_is_said_where_an_end_of_an_interval_is(name: str, alpha: float) -
     ("options", "error", "message"),
     [
         ({"outputs": "value"}, fb.InputTypeError, "^outputs is 'value'"),
-        ({"outputs": ()}, fb.InputError, "^outputs is empty; choose out of value, bin, lower, upper$"),
+        ({"outputs": ()}, fb.InputError, f"^outputs is empty; choose out of {', '.join(OUTPUTS)}$"),
         ({"outputs": ("value", "value")}, fb.InputError, r"^outputs\[1\] is 'value' for the second time"),
-        ({"outputs": ("value", "p")}, fb.InputError, r"^outputs\[1\] is 'p'; choose out of value, bin, lower, upper$"),
+        ({"outputs": ("value", "p")}, fb.InputError, rf"^outputs\[1\] is 'p'; choose out of {', '.join(OUTPUTS)}$"),
         ({"alpha": 0.1}, fb.InputError, "^alpha is 0.1, but no end of an interval is asked for"),
         ({"outputs": ("lower",), "alpha": 1.5}, fb.InputError, "^alpha is 1.5"),
     ],

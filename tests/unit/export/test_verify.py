@@ -21,7 +21,7 @@ from onnx import TensorProto, helper
 
 import fastbin as fb
 from fastbin.cli import command_line
-from fastbin.export.form import digest_of
+from fastbin.export.form import OUTPUTS, digest_of
 from fastbin.export.verify import digest_in, target_of
 
 _verify = partial(fb.export.verify, run_code=True)
@@ -47,7 +47,7 @@ def models_in(model: Model) -> list[fb.BinnedModel]:
     return [each for _, each in model.numbered] if isinstance(model, fb.ModelSet) else [model]
 
 
-ALL = ("value", "bin", "lower", "upper")
+ALL = OUTPUTS
 # How each target is written, what `verify` must be told of it, and the program that it needs.
 TARGETS: dict[str, tuple[Callable[[Model], Any], dict[str, Any], str | None]] = {
     "json": (fb.export.json, {}, None),
@@ -507,7 +507,10 @@ def test_a_text_that_says_what_nothing_is() -> None:
     model = model_of("2 bins")
     text = plain(fb.export.sql(model, dialect="sqlite"))
     result = _verify(model, saying(text, "dialect sqlite, gives probability"))
-    assert "it says that it gives 'probability', which is none of value, bin, lower, upper" in result.why_not
+    assert (
+        "it says that it gives 'probability', which is none of value, bin, lower, upper, lower_if_rising, upper_if_rising"
+        in result.why_not
+    )
     assert (result.is_same, result.is_wrong) == (False, True)
     result = _verify(model, saying(text, "dialect access, gives value"))
     assert "no engine for access runs here" in result.why_not
@@ -563,7 +566,7 @@ def test_graphs_that_say_no_output() -> None:
 def test_graphs_that_say_another_output() -> None:
     kept = {each.key: each.value for each in fb.export.onnx(MODEL).metadata_props if "output" not in each.key}
     told = broken(graph_with(kept | {"fastbin.output.values": "probability"}))
-    assert told == "it says that it gives 'values', which is none of value, bin, lower, upper"
+    assert told == "it says that it gives 'values', which is none of value, bin, lower, upper, lower_if_rising, upper_if_rising"
     assert "onnxruntime says: " in broken(graph_with(**{"output.value": "nothing"}))
 
 
