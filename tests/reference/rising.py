@@ -179,3 +179,25 @@ def label_sums(rows: Sequence[tuple[float, int]], seed: int) -> list[int]:
         found.append(below_ones + passed + f - y - start)
         start = below_ones + passed + f
     return [*found, sum(label for _, label in rows) - start]
+
+
+def band(cuts: Sequence[float], slices: Sequence[Slice], edges: Sequence[float], alpha: float) -> list[tuple[float, float]]:
+    """For the scores of each step the ends that all blocks of slices on one side allow."""
+    size = len(slices)
+    lengths = range(1, size + 1)
+    if size > 60:
+        lengths = sorted({round(2 ** (i / 2)) for i in range(64)} & set(lengths))
+    blocks = [(first, first + length) for length in lengths for first in range(size - length + 1)]
+    ends = {}
+    for first, end in blocks:
+        block, tail = slices[first:end], alpha / len(blocks) / 2
+        ones, count = sum(each.ones for each in block), sum(each.count for each in block)
+        low = float(stats.beta.ppf(tail, ones, count - ones + 1)) if ones else 0.0
+        ends[first, end] = (low, float(stats.beta.isf(tail, ones + 1, count - ones)) if ones < count else 1.0)
+    found = []
+    for low, high in zip([-math.inf, *edges], [*edges, math.inf], strict=True):
+        # The upper cut of a block is the end of its last slice, the lower cut that of the slice before it.
+        below = [ends[first, end][0] for first, end in blocks if end < size and cuts[end - 1] <= low]
+        above = [ends[first, end][1] for first, end in blocks if first > 0 and cuts[first - 1] >= high]
+        found.append((max([0.0, *below]), min([1.0, *above])))
+    return found

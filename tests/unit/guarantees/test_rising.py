@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -120,7 +121,7 @@ def test_the_averages_are_those_of_the_rows_between_cuts(n: int, decimals: int) 
         values = np.sort(model.predict(scores))  # in the order of scores
         size = len(slices.counts)
         ranks = [0, *(math.ceil(b * (n + 1) / size) for b in range(1, size)), n + 1]
-        for b, (low, high) in enumerate(itertools.pairwise(ranks)):
+        for b, (low, high) in enumerate(pairwise(ranks)):
             assert slices.counts[b] == high - low - 1
             assert slices.served[b] == pytest.approx(values[low : high - 1].mean(), abs=1e-12)
             start = values[low - 1] if b else model.values[0]
@@ -253,7 +254,7 @@ def test_any_rising_map_can_be_certified() -> None:
     # The mean distance of a rate of .5 from one that is uniform.
     assert 0.25 < model.certificate(kind="mean-error", of=constant).epsilon < 0.36
     refuses("InputError of", model.certificate, of=isotonic)
-    refuses("InputTypeError of", model.certificate, kind="mean-error", of=3)
+    refused(fb.InputTypeError, "of is of type int", model.certificate, kind="mean-error", of=3)
 
 
 def test_where_there_is_no_such_promise() -> None:
@@ -296,3 +297,98 @@ def test_the_promise_travels_with_the_file() -> None:
         assert again == model
         assert again.certificate(kind="mean-error") == model.certificate(kind="mean-error")
     assert guarantees.certify(model, 0.1, "mean-error") == model.certificate(kind="mean-error")
+
+
+# ------------------------------------------------------------------------------------------------- the band
+
+
+@pytest.mark.filterwarnings(FEWER_BINS, "ignore:ties left")
+@pytest.mark.parametrize(("n", "decimals"), [(20, 9), (150, 9), (150, 1), (800, 2)])
+def test_the_band_is_that_of_the_reference(n: int, decimals: int) -> None:
+    scores, labels = rows(n, decimals=decimals)
+    for calibrator in (fb.CertifiedCalibration(), fb.UniformMassBinning(4), fb.UniformMassBinning(4, scheme="umb")):
+        model = calibrator.fit(scores, labels).model_
+        size = len(model.slice_label_sums)
+        ranks = [0, *(math.ceil(b * (n + 1) / size) for b in range(1, size)), n + 1]
+        counts = [high - low - 1 for low, high in pairwise(ranks)]
+        each = zip(counts, model.slice_label_sums.tolist(), strict=True)
+        slices = [reference.Slice(count, ones, 0.0, 0.0) for count, ones in each]
+        expected = reference.band(model.slice_cuts.tolist(), slices, model.edges.tolist(), 0.2)
+        band = rising.band(model, 0.2)
+        np.testing.assert_allclose(band, expected, atol=1e-12)
+        ends = model.interval(0.2, at="score")
+        np.testing.assert_array_equal(ends[:, 0], np.minimum(band[:, 0], model.values))
+        np.testing.assert_array_equal(ends[:, 1], np.maximum(band[:, 1], model.values))
+
+
+def test_lengths_of_blocks_grow_where_slices_are_many() -> None:
+    firsts, ends = rising._blocks_of(70)
+    assert sorted(set((ends - firsts).tolist())) == [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64]
+    assert len(firsts) == sum(71 - length for length in set((ends - firsts).tolist()))
+    assert len(rising._blocks_of(60)[0]) == 60 * 61 // 2
+    slices = [reference.Slice(9, b % 10, 0.0, 0.0) for b in range(70)]
+    cuts = np.arange(1, 70) / 70
+    model = fb.BinnedModel.from_parts(
+        edges=cuts[::3], values=np.full(24, 0.5), slice_cuts=cuts, slice_label_sums=[each.ones for each in slices],
+        n_samples=699, n_positive=315,
+    )  # fmt: skip
+    expected = reference.band(cuts.tolist(), slices, cuts[::3].tolist(), 0.1)
+    np.testing.assert_allclose(rising.band(model, 0.1), expected, atol=1e-12)
+
+
+def test_predict_interval_says_what_it_is_about() -> None:
+    scores, labels = rows(5000)
+    fine, plain = fb.CertifiedCalibration().fit(scores, labels), fb.UniformMassBinning(5).fit(scores, labels)
+    asked = pd.Series(scores[:50])
+    at_scores, at_bins = fine.predict_interval(asked), fine.predict_interval(asked, at="bin")
+    assert list(at_scores.columns) == ["lower_if_rising", "upper_if_rising"]
+    assert list(at_bins.columns) == list(plain.predict_interval(asked).columns) == ["lower", "upper"]
+    served = fine.predict(scores[:50])
+    assert ((at_scores["lower_if_rising"] <= served) & (served <= at_scores["upper_if_rising"])).all()
+    steps = np.searchsorted(fine.model_.edges, scores[:50], "right")
+    np.testing.assert_array_equal(at_scores, fine.model_.interval(at="score")[steps])
+    np.testing.assert_array_equal(at_bins, fine.model_.interval()[fine.model_.assign(scores[:50])])
+    assert plain.predict_interval(scores[:50], at="score").shape == (50, 2)
+    assert np.isnan(fine.predict_interval([np.nan, 0.5], nan="propagate")).tolist() == [[True, True], [False, False]]
+    clipped = fine.model_.with_out_of_range("clip")
+    np.testing.assert_array_equal(clipped.predict_interval([-3.0, 3.0]), fine.model_.interval(at="score")[[0, -1]])
+    for options in ({"at": "bins"}, {"bound": "wilson"}, {"simultaneous": False}):
+        refuses("InputError at", fine.predict_interval, [0.5], **options)
+    few = fb.CertifiedCalibration().fit(scores[:19], labels[:19])
+    assert few.predict_interval([0.5]).tolist() == [[0.0, 1.0]]
+    unlabelled = fb.CertifiedCalibration().fit(scores, labels, unlabelled=scores[:99] / 1.01)
+    refused(GuaranteeError, "at='bin'", unlabelled.predict_interval, [0.5])
+    assert unlabelled.predict_interval([0.5], at="bin").shape == (1, 2)
+
+
+def test_sets_share_alpha_among_their_models() -> None:
+    scores, labels = rows(6000)
+    segments = np.arange(6000) % 3
+    fitted = fb.multi.SegmentedBinning(min_points=1).fit(scores, labels, segments)
+    models = fitted.model_
+    level = 1.0 - 0.9 ** (1 / 3)
+    for key in range(3):
+        np.testing.assert_allclose(models.interval(at="score")[key], models[key].interval(level, at="score"), atol=1e-12)
+        found = models.predict_interval(scores[:20], np.full(20, key))
+        np.testing.assert_allclose(found, models[key].predict_interval(scores[:20], alpha=level), atol=1e-12)
+    few = scores[:20], segments[:20]
+    np.testing.assert_array_equal(fitted.predict_interval(*few), models.predict_interval(*few))
+    rows_of = [models.interval()[key][models[key].assign([score])[0]] for score, key in zip(*few, strict=True)]
+    np.testing.assert_array_equal(models.predict_interval(*few, at="bin"), rows_of)
+    matrix = np.random.default_rng(0).dirichlet((1.0, 2.0, 1.5), 3000)
+    classes = np.array([np.random.default_rng(i).choice(3, p=row) for i, row in enumerate(matrix)])
+    wise = fb.multi.ClassWiseBinning(calibrator=fb.CertifiedCalibration()).fit(matrix, classes)
+    ends, values = wise.predict_interval(matrix), wise.predict(matrix)
+    assert ((ends[..., 0] <= values) & (values <= ends[..., 1])).all()
+    np.testing.assert_allclose(wise.model_.interval(0.09, at="score")[0], wise.model_[0].interval(0.03, at="score"), atol=1e-12)
+
+
+def test_label_shift_moves_the_band() -> None:
+    model = fb.CertifiedCalibration().fit(*rows(3000)).model_
+    given = fb.shift.LabelShift(model, method="known", target_rate=0.2, source_rate=0.5).fit().model_
+    band = rising.band(model, 0.1)
+    expected = band * 0.2 / (band * 0.2 + (1 - band) * 0.8)  # the odds of the source are those of equal rates
+    np.testing.assert_allclose(given.interval(at="score")[:, 0], np.minimum(expected[:, 0], given.values), atol=1e-12)
+    np.testing.assert_allclose(given.interval(at="score")[:, 1], np.maximum(expected[:, 1], given.values), atol=1e-12)
+    counted = fb.shift.LabelShift(model).fit(labels=[1] * 30 + [0] * 170).model_
+    assert (np.diff(counted.interval(at="score")) > 0).all()
