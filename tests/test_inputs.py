@@ -278,6 +278,9 @@ def test_keys_where_nothing_is_ordered_by_them() -> None:
         ({"edges_share": 0.25}, "InputError"),
         ({"edges_share": 0.5, "ties": "random"}, "InputError edges_share"),
         ({"edges_share": 0.5, "scheme": "ums"}, "InputError edges_share"),
+        ({"cuts": "equal-sums", "scheme": "ums"}, "InputError cuts: is 'equal-sums'"),
+        ({"cuts": "expected-positives"}, "InputError cuts: is 'expected-positives', and scheme 'umd'"),
+        ({"cuts": "expected-positives", "scheme": "ums", "split": 0}, "InputError"),
         ({"delta": 1e-20}, "InputError"),
         ({"delta": 1.0}, "InputError delta"),
         ({"delta": "a"}, "InputTypeError delta"),
@@ -291,6 +294,16 @@ def test_keys_where_nothing_is_ordered_by_them() -> None:
 )
 def test_bad_configuration(configuration: dict[str, Any], told: str) -> None:
     refuses(told, fb.UniformMassBinning(**configuration).fit, *columns(60))
+
+
+def test_cuts_of_expected_positives_need_expected_rates() -> None:
+    scores, labels = columns(600)
+    fit = fb.UniformMassBinning(5, scheme="ums", cuts="expected-positives", score_range=None).fit
+    refuses("InputError scores[41]", fit, with_value(with_value(scores, 500, -1.0), 41, -1e-300), labels)
+    refuses("InputError scores[7]", fit, with_value(with_value(scores, 7, np.nan), 3, -1.0), labels)
+    for constant in (0.0, 1e308):
+        refuses("InputError cuts", fit, np.full(600, constant), labels)
+    assert fit(np.where(scores < 0.2, -0.0, scores), labels).model_.n_bins == 5
 
 
 def test_bad_threads() -> None:

@@ -28,7 +28,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.checks import ScoreRange, are_probabilities, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
-from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, boundary_ranks, fine_ranks, slice_ranks, step_ranks
+from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, boundary_ranks, fine_ranks, ranks_of_sums, slice_ranks, step_ranks
 from fastbin._core.fit import (
     bins_of_groups,
     cut_groups,
@@ -292,16 +292,17 @@ class Split(NamedTuple):
         """The samples of one part, with their keys and importance weights."""
         return self.samples.take(self.part == part)
 
-    def fit_bins(self, n_bins: int, ties: str) -> Fitted:
+    def fit_bins(self, n_bins: int, ties: str, cuts: str = "equal-mass") -> Fitted:
         """Bins of equal shares of the last part but one, and the tally of the last part in them.
 
-        Boundary j is the sample of rank ceil(j n / n_bins) of its part; it lies above its edge. With whole ties so do all
-        samples of its score, and an edge that would leave a bin without samples of the last part goes, whatever their labels.
+        Boundary j is the sample of rank ceil(j n / n_bins) of its part, or for the cuts "expected-positives" that of
+        `ranks_of_sums`; it lies above its edge. With whole ties so do all samples of its score, and an edge that would leave a
+        bin without samples of the last part goes, whatever their labels.
         """
         part = int(self.part.max()) - 1
         samples = self.samples
         inside = np.flatnonzero(self.part == part)
-        cut = inside[boundary_ranks(len(inside), n_bins, "ums") - 1]
+        cut = inside[self._ranks(inside, n_bins, cuts) - 1]
         score, key = samples.scores[cut], samples.keys[cut]  # type: ignore[index]
         if self.own_keys:
             _refuse_repeated(samples.scores, samples.keys, score, key)  # type: ignore[arg-type]
@@ -312,6 +313,17 @@ class Split(NamedTuple):
         if ties == "whole":
             partition, ties = _without_empty_bins(partition, counted.scores), "upper"
         return Fitted(partition, tally_rows(partition, counted), groups, ties, tied)
+
+    def _ranks(self, inside: Int64s, n_bins: int, cuts: str) -> Int64s:
+        if cuts == "equal-mass":
+            return boundary_ranks(len(inside), n_bins, "ums")
+        with np.errstate(over="ignore"):
+            sums = np.cumsum(self.samples.scores[inside])
+        if not 0.0 < sums[-1] < math.inf:
+            problem = f"is {cuts!r}, and the {len(inside)} scores that place the edges add up to {sums[-1]:g}"
+            remedy = "pass scores that are expected rates, or take ", by_name("cuts", "equal-mass")
+            raise InputError(problem, remedy, argument="cuts", value=cuts)
+        return ranks_of_sums(sums, n_bins)
 
 
 def first_part(share: float, n: int, n_bins: int) -> tuple[int]:

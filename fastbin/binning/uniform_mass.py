@@ -14,9 +14,10 @@ from fastbin._base.checks import (
     check_score_range,
     check_seed,
     check_unit_interval,
+    refuse_first,
 )
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import InputError
+from fastbin._base.errors import InputError, by_name
 from fastbin._base.ranks import boundary_ranks, slice_ranks
 from fastbin._core.fit import fit_rows
 from fastbin._core.schemes import SCHEMES
@@ -47,6 +48,10 @@ if TYPE_CHECKING:
 
 UNIFORM_MASS = ("umd", "ze", "ums", "umb")
 
+# What "ums" makes equal in all bins, and the share of the samples that places the boundaries where none is given. The sums of a
+# tenth of rare events are near those of all; the more rows are left to be averaged, the better.
+CUTS = {"equal-mass": 0.5, "expected-positives": 0.1}
+
 
 @shared_docs(PARAMETERS)
 @dataclass(eq=False, repr=False)
@@ -74,14 +79,20 @@ class UniformMassBinning(CountedBinning):
     delta : float in [0, 1)
         Size of the value randomisation of Gupta & Ramdas 2021, Algorithm 2: predictions become (value + delta V) / (1 + delta)
         with V uniform. 0 for none; the paper's 1e-20 does nothing in double precision and is refused.
-    split : float in (0, 1)
-        "ums" alone: the share of the samples that places the boundaries.
+    split : float in (0, 1) or None
+        "ums" alone: the share of the samples that places the boundaries. ``None`` takes 0.5, and 0.1 for
+        cuts="expected-positives".
     edges_share : float in (0, 1]
         With ties="whole" (not "ums"): the random share of the samples that places the edges; all of them are averaged. For
         scores of few distinct values and many rows (more than 30 a value) 0.25 makes the certificate as narrow as with keys.
         Decide before you see these scores.
     seed : int or None
         Of the keys, and of the split of "ums". ``None`` draws one afresh; it is kept in the model.
+    cuts : {"equal-mass", "expected-positives"}
+        "ums" alone. "equal-mass": bins of equally many samples. "expected-positives": bins of equal sums of scores, for rare
+        events, where a ratio depends on the samples of label 1 in the bin (docs/click-rates.md). The scores are expected
+        rates, up to a factor: none is negative. Bad ones cost balance, and not the promise. A score that reaches several of
+        the sums alone leaves fewer bins.
     {score_range}
     {monotone}
     {out_of_range}
@@ -127,10 +138,11 @@ class UniformMassBinning(CountedBinning):
     scheme: str = "umd"
     ties: str = "whole"
     delta: float = 0.0
-    split: float = 0.5
+    split: float | None = None
     edges_share: float = 1.0
     seed: int | None = 0
     monotone: bool = False
+    cuts: str = "equal-mass"
 
     @shared_docs(FIT_PARAMETERS)
     def fit(
@@ -154,7 +166,8 @@ class UniformMassBinning(CountedBinning):
         ------
         InputError
             Naming the argument, the first bad position, its value, and the remedy; also for fewer samples than the scheme
-            needs (2 n_bins - 1 for "umd" and "ze"), and for keys with ties="whole".
+            needs (2 n_bins - 1 for "umd" and "ze"), for keys with ties="whole", and for a negative score with
+            cuts="expected-positives".
 
         Warns
         -----
@@ -185,10 +198,10 @@ class UniformMassBinning(CountedBinning):
 
     def _why_all_rows(self, remedy: str = "use fit") -> str | None:
         if self.scheme == "ums":
-            return (
-                f"scheme 'ums' splits the samples at random and needs them all at once; {remedy}, or take scheme 'umd', which "
-                "needs no split (Gupta & Ramdas 2021)"
-            )
+            other = "take scheme 'umd', which needs no split (Gupta & Ramdas 2021)"
+            if self.cuts == "expected-positives":
+                other = "fit fastbin.ExplicitBinning with the edges of a fit to older rows"
+            return f"scheme 'ums' splits the samples at random and needs them all at once; {remedy}, or {other}"
         if self.edges_share != 1.0:
             return f"edges_share picks samples at random and needs them all at once; {remedy}, or take edges_share=1"
         return None
@@ -222,7 +235,11 @@ def _checked_numbers(given: UniformMassBinning) -> tuple[float, float, float, in
     if delta > 0.0 and given.monotone:
         raise InputError(f"delta is {delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
     check_n_bins(given.n_bins)
-    split = check_unit_interval(given.split, "split") if scheme == "ums" else 0.5
+    if check_choice(given.cuts, "cuts", tuple(CUTS)) != "equal-mass" and scheme != "ums":
+        remedy = "take scheme 'ums', whose edges come from other samples than those that are averaged"
+        raise InputError(f"is {given.cuts!r}, and scheme {scheme!r} cuts at ranks", remedy, argument="cuts", value=given.cuts)
+    chosen = CUTS[given.cuts] if given.split is None else given.split
+    split = check_unit_interval(chosen, "split") if scheme == "ums" else 0.5
     share = check_unit_interval(given.edges_share, "edges_share", open_left=True)
     if share < 1.0 and (given.ties != "whole" or scheme == "ums"):
         raise InputError(
@@ -292,7 +309,10 @@ class _CheckedUniformMass(NamedTuple):
         """The bins of which a random part of the samples places the edges."""
         if self.given.scheme == "ums":
             split = split_samples(rows, self.seed, first_part(self.split, rows.n_samples(), n_bins))
-            return self._parts(split.fit_bins(n_bins, self.given.ties))
+            if self.given.cuts == "expected-positives":
+                remedy = "the cuts add expected rates up: pass such scores, or take ", by_name("cuts", "equal-mass")
+                refuse_first(rows.scores < 0.0, "scores", rows.scores, remedy)
+            return self._parts(split.fit_bins(n_bins, self.given.ties, self.given.cuts))
         return self._parts(share_bins(rows, n_bins, self.given.scheme, self.seed, self.edges_share))
 
     def _parts(self, bins: Fitted) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Method(NamedTuple):
 
 
 def _uniform_mass(scheme: str, about: str) -> Method:
-    ignores = ("edges_share",) if scheme == "ums" else ("split",)
+    ignores = ("edges_share",) if scheme == "ums" else ("split", "cuts")
     return Method("fastbin.binning.uniform_mass", "UniformMassBinning", about, {"scheme": scheme}, ignores)
 
 

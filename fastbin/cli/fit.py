@@ -103,9 +103,13 @@ OF_SETS = {
 @click.option("--delta", type=float, default=0.0, help="umd: randomise values by this much (Gupta & Ramdas 2021, Algorithm 2).")
 @options.option(
     "--split SHARE",
-    "ums: the share of samples that place the boundaries (default 0.5). scaling-binning: three parts such as 1,1,1 (default: "
-    "no split).",
+    "ums: the share of samples that place the boundaries (default 0.5; 0.1 with --cuts expected-positives). scaling-binning: "
+    "three parts such as 1,1,1 (default: no split).",
     options.SPLIT,
+)
+@options.choice(
+    "--cuts equal-mass|expected-positives",
+    "ums: bins of equally many samples, or of equal sums of scores, which are expected rates: for rare events.",
 )
 @options.option(f"--scaler {'|'.join(SCALERS)}", "scaling-binning: the map under the bins.")
 @options.option(f"--values {'|'.join(VALUES)}", "certified: the map behind the values (default: mixture).")

@@ -29,6 +29,7 @@ COMBINATIONS = [
     for fit, given in product(SCHEME_AND_TIES, WEIGHTING_AND_KEYS)
     if not (fit[1] == "whole" and given[1])
 ]  # fmt: skip
+EQUAL_SUMS = [combination[1:] for combination in COMBINATIONS if combination[0] == "ums"]
 SHARED = [(scheme, weighting) for scheme in ("umd", "ze", "umb") for weighting in ("none", "integer", "float")]
 EXAMPLES = 60
 
@@ -109,6 +110,28 @@ def test_fit_and_predict_are_the_reference(scheme: str, ties: str, weighting: st
         "seed": draw.draw(strategies.seeds, "seed"),
         "delta": draw.draw(st.sampled_from([0.0, 0.0, 1e-3, 0.5]), "delta"),
         "split": split,
+    }
+    check_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(("ties", "weighting", "keyed"), EQUAL_SUMS)
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(draw=st.data())
+def test_equal_expected_positives_are_the_reference(ties: str, weighting: str, keyed: bool, draw: st.DataObject) -> None:
+    """Margins are negative now and then, which both refuse."""
+    margins = draw.draw(st.integers(0, 7)) == 0
+    size = draw.draw(st.sampled_from([40, 400]))  # a tenth of few samples places few edges
+    data = draw.draw(strategies.calibration_data(size, weighting=weighting, keyed=keyed, margins=margins), "data")
+    split = draw.draw(st.sampled_from([None, 0.5, 0.3, 0.9]), "split")
+    most = max(1, most_bins("ums", data.n_samples, split or 0.1))
+    configuration = {
+        "scheme": "ums",
+        "ties": ties,
+        "n_bins": draw.draw(strategies.n_bins_for(data.n_samples, most), "n_bins"),
+        "seed": draw.draw(strategies.seeds, "seed"),
+        "split": split,
+        "cuts": "expected-positives",
     }
     check_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
 

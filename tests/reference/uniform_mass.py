@@ -6,7 +6,9 @@ are averaged:
 =====  ==========================================  =================================  ==============================
 umd    Gupta & Ramdas 2021, Algorithm 1            ranks ceil(b (n + 1) / B)          all samples but the boundaries
 ze     ibid., Corollary 1 (Zadrozny & Elkan 2001)  the same                           boundaries too, in the lower bin
-ums    Gupta, Podkopaev & Ramdas 2020, sec. 4.2    ranks ceil(j n1 / B) of part 1     all samples of part 2
+ums    Gupta, Podkopaev & Ramdas 2020, sec. 4.2    ranks ceil(j n1 / B) of part 1,    all samples of part 2
+                                                   or where its sum of scores reaches
+                                                   j / B (cuts "expected-positives")
 umb    Sun, Song & Hero 2023, Definition 6         ranks floor(n b / B)               all samples
 =====  ==========================================  =================================  ==============================
 
@@ -37,6 +39,9 @@ TIES_OF_SCHEME = {
 }
 SCHEMES = tuple(TIES_OF_SCHEME)
 
+# Which share of the samples places the edges of "ums" by default.
+SHARES = {"equal-mass": 0.5, "expected-positives": 0.1}
+
 # Rules of models that are only loaded today.
 EARLIER_TIES = {"umd": ("isolate",), "umb": ("lower",)}
 
@@ -61,8 +66,9 @@ def uniform_mass(
     ties: str = "random",
     *,
     seed: int = 0,
-    split: float = 0.5,
+    split: float | None = None,
     edges_share: float = 1.0,
+    cuts: str = "equal-mass",
     delta: float = 0.0,
     weights: Sequence[int] | Sequence[float] | None = None,
     keys: Sequence[int] | None = None,
@@ -79,6 +85,8 @@ def uniform_mass(
         raise ValueError(f"edges_share={edges_share} goes with ties='whole' and no split")
     if keys is not None and ties == "whole":
         raise ValueError("nothing is ordered by keys")
+    if cuts == "expected-positives" and (scheme != "ums" or min(scores, default=0.0) < 0.0):
+        raise ValueError("sums of scores that are not negative, in one part of two")
     score_min, score_max = score_range if score_range is not None else (-math.inf, math.inf)
     check(scores, labels, score_min, score_max)
     ranks_of = {"umd": _umd_ranks, "ze": _umd_ranks, "umb": _umb_ranks}.get(scheme)
@@ -87,7 +95,7 @@ def uniform_mass(
     weighted = weights is not None and not all(isinstance(weight, int) for weight in weights)
 
     if scheme == "ums":
-        placed = _place_ums(samples, n_bins, ties, split)
+        placed = _place_ums(samples, n_bins, ties, SHARES[cuts] if split is None else split, cuts)
     elif ties == "whole":
         placed = _place_whole(samples, n_bins, scheme, seed, edges_share, weighted=weighted)
     else:
@@ -179,12 +187,14 @@ def _place_umb(samples: list[Sample], n_bins: int, ties: str) -> Placed:
     return Placed(boundaries, edges, samples, [], ties)
 
 
-def _place_ums(samples: list[Sample], n_bins: int, ties: str, split: float) -> Placed:
+def _place_ums(samples: list[Sample], n_bins: int, ties: str, split: float, cuts: str) -> Placed:
     """Gupta, Podkopaev & Ramdas 2020, section 4.2: boundaries from one random part of the sample, means from the other.
 
     The paper's intervals are closed on both sides and overlap, and it does not say which empirical quantile it takes. Here
     q_j is the sample of rank ceil(j n1 / B) of part 1, and a boundary belongs to the bin above it, as in Algorithm 1 of
     Gupta & Ramdas 2021. A bin that part 2 leaves empty has the value 1/2.
+
+    Bins of equal expected positives end where the scores of part 1, in their order, add up to j / B of their sum.
     """
     n1 = math.floor(split * len(samples))
     if n1 < n_bins or n1 == len(samples):
@@ -193,8 +203,21 @@ def _place_ums(samples: list[Sample], n_bins: int, ties: str, split: float) -> P
     part1 = [sample for sample in samples if id(sample) in chosen]
     part2 = [sample for sample in samples if id(sample) not in chosen]
     boundaries = [part1[-((-j * n1) // n_bins) - 1] for j in range(1, n_bins)]
+    if cuts == "expected-positives":
+        boundaries = _cuts_of_equal_sums(part1, n_bins)
     edges = [(cut.score, cut.key if ties == "random" else KEY_ABOVE) for cut in boundaries]
     return Placed(boundaries, edges, part2, [], "upper" if ties == "whole" else ties)
+
+
+def _cuts_of_equal_sums(samples: list[Sample], n_bins: int) -> list[Sample]:
+    """The first sample at which the running sum of scores reaches 1 / B of the whole, 2 / B, ..."""
+    running, total = [], 0.0
+    for sample in samples:
+        total += sample.score
+        running.append(total)
+    if not 0.0 < total < math.inf:
+        raise ValueError(f"scores add up to {total}")
+    return [next(s for s, r in zip(samples, running, strict=True) if r >= j / n_bins * total) for j in range(1, n_bins)]
 
 
 def _without_empty_bins(edges: list[Edge], counted: list[Sample]) -> list[Edge]:

@@ -70,6 +70,7 @@ def refusal(*arguments: str, code: int = 1) -> str:
         (["--ties", "upper", "--method", "ze"], {"ties": "upper", "scheme": "ze"}),
         (["--method", "umb", "--ties", "whole", "--delta", "0.01"], {"scheme": "umb", "delta": 0.01}),
         (["--method", "ums", "--split", "0.3"], {"scheme": "ums", "split": 0.3}),
+        (["--method", "ums", "--cuts", "expected-positives"], {"scheme": "ums", "cuts": "expected-positives"}),
         (["--score-range", "any"], {"score_range": None}),
         (["--score-range", "-1,2", "--threads", "2"], {"score_range": (-1, 2)}),
     ],
@@ -250,6 +251,10 @@ def test_refusals(arguments: list[str], message: str) -> None:
         (
             ["s.csv", "-o", "m.fbm", "--split", "0.5"],
             "--method certified does not support --split; supported by ums, scaling-binning",
+        ),
+        (
+            ["s.csv", "-o", "m.fbm", "--method", "umd", "--cuts", "expected-positives"],
+            "--method umd does not support --cuts; supported by ums",
         ),
         (
             ["s.csv", "-o", "m.fbm", "--method", "isotonic", "--threads", "2"],
