@@ -19,6 +19,10 @@ FEW_BINS = 32
 # Fits to fewer samples keep no slices: from here on there are two samples in each, and one at each cut.
 FEWEST_FOR_SLICES = 20
 
+# What "ums" makes equal in all bins, and the share of the samples that places the boundaries where none is given. The sums of a
+# tenth are near those of all, and rare events leave none to spare: the more rows are averaged, the better.
+CUTS = {"equal-mass": 0.5, "expected-positives": 0.1}
+
 
 def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
     """The ranks, from 1, of the n_bins - 1 boundary samples among n, in exact integers.

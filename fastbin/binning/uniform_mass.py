@@ -18,7 +18,7 @@ from fastbin._base.checks import (
 )
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, by_name
-from fastbin._base.ranks import boundary_ranks, slice_ranks
+from fastbin._base.ranks import CUTS, boundary_ranks, slice_ranks
 from fastbin._core.fit import fit_rows
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 UNIFORM_MASS = ("umd", "ze", "ums", "umb")
-
-# What "ums" makes equal in all bins, and the share of the samples that places the boundaries where none is given. The sums of a
-# tenth of rare events are near those of all; the more rows are left to be averaged, the better.
-CUTS = {"equal-mass": 0.5, "expected-positives": 0.1}
 
 
 @shared_docs(PARAMETERS)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_alpha, check_choice, check_count, check_unit_interval
+from fastbin._base.checks import check_alpha, check_choice, check_count, check_number, check_unit_interval
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.ranks import CUTS
 from fastbin.guarantees.certificate import check_prior
 from fastbin.guarantees.law import ece_bound, exact_radius, failures_above, last_where, worst_failure
 from fastbin.intervals import sidak
+from fastbin.intervals.binomial import special_functions
 
 # The targets of auto_n_bins. Gupta & Ramdas 2021 work with (0.1, 0.1) throughout section 2.2.
 _AUTO_ALPHA = 0.1
@@ -283,8 +285,11 @@ def _last_with(count: int, n_bins: int, scheme: str, boundary: bool) -> int:
 
 
 @shared_docs(samples_needed.__doc__)
-def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = "conditional", bound: str = "a-priori") -> int:
-    """The largest number of uniform-mass bins whose promise for n samples is at most `epsilon`.
+def choose_n_bins(
+    n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = "conditional", bound: str = "a-priori", *,
+    ratio: float | None = None, rate: float | None = None,
+) -> int:  # fmt: skip
+    """The largest number of uniform-mass bins whose promise for n samples is at most `epsilon`, or a factor of `ratio`.
 
     Decided before any label is seen, so the certificate of the model keeps its alpha. If the number of bins is chosen by
     results on the same labels, the usual certificate is not valid: it can fail twice as often as promised.
@@ -300,11 +305,20 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     bound : {"a-priori", "hoeffding"}
         "a-priori": the exact binomial radius. "hoeffding": Gupta & Ramdas 2021, equation (8), the curve of their Figure 2,
         or (11) for "marginal".
+    ratio : float, optional
+        For rare events, in place of the three before: the largest factor allowed, above 1, of ``certificate(alpha, "ratio")``.
+        The bins are those of equal expected positives, ``UniformMassBinning(n_bins, scheme="ums",
+        cuts="expected-positives")``, of which a tenth of the n samples places the edges. In bins that each have 1 / n_bins of
+        all positives, the factor of the certificate is at most `ratio` with probability at least 1 - alpha / 10, over samples
+        (fastbin, Theorem F16). How far the bins are from that, the scores decide; the certificate holds in any case.
+    rate : float, optional
+        With `ratio`: the share of label 1 that is expected, in (0, 1): a guess, or the rate of older rows. A rate that is too
+        high makes the factor larger than `ratio`, and no promise false.
 
     Returns
     -------
     int
-        Number of bins, between 1 and n // 2.
+        Number of bins, between 1 and n // 2; with `ratio` at most n // 10.
 
     Raises
     ------
@@ -325,8 +339,13 @@ def choose_n_bins(n: int, alpha: float = 0.1, epsilon: float = 0.1, kind: str = 
     --------
     >>> choose_n_bins(3000), choose_n_bins(3000, bound="hoeffding")
     (15, 11)
+    >>> choose_n_bins(1_000_000, ratio=1.5, rate=0.001)
+    11
     """
     n, alpha = check_count(n, "n"), check_alpha(alpha)
+    if ratio is not None or rate is not None:
+        factor, rate = _checked_ratio(ratio, rate, (epsilon, kind, bound))
+        return _most_bins_of_positives(n, alpha, factor, rate)
     epsilon = check_unit_interval(epsilon, "epsilon", open_left=True, open_right=True)
     kind, bound = check_prior(kind, bound)
     largest = _largest_exact if bound == "a-priori" else _largest_hoeffding
@@ -393,6 +412,78 @@ def _failure_at_half(counts: Float64s, epsilon: float) -> Float64s:
     widths = np.floor(2.0 * counts * epsilon * (1.0 + 2.0**-52))
     lowest = np.maximum(np.floor(counts * (0.5 - epsilon)), 0.0)
     return failures_above(lowest, counts, widths, epsilon)
+
+
+def _checked_ratio(ratio: Any, rate: Any, others: tuple[Any, ...]) -> tuple[float, float]:
+    """Both numbers; `others` are the arguments of the other promise, which must be as they are by default."""
+    if ratio is None:
+        raise InputError(f"is {rate!r}, and ratio is None", "pass ratio=1.25, or leave rate out", argument="rate", value=rate)
+    if rate is None:
+        remedy = "pass the share of label 1 that is expected: a ratio depends on how many such samples there are"
+        raise InputError("is None, and ratio is given", remedy, argument="rate")
+    factor = check_number(ratio, "ratio")
+    if not 1.0 < factor < math.inf:
+        raise InputError(None, "it must be a factor above 1, such as 1.25", argument="ratio", value=factor)
+    if others != (0.1, "conditional", "a-priori"):
+        remedy = "leave epsilon, kind and bound out"
+        raise InputError(f"is {factor!r}, a promise of its own about all bins", remedy, argument="ratio", value=factor)
+    return factor, check_unit_interval(rate, "rate", open_left=True, open_right=True)
+
+
+# Theorem F16 of docs/guarantees.md: the chance that some bin has too few samples of label 1, as a share of alpha.
+_CHANCE = 0.1
+
+
+def _most_bins_of_positives(n: int, alpha: float, ratio: float, rate: float) -> int:
+    """The largest number of bins of equal expected positives that keep a factor. More bins need more and have fewer of them."""
+
+    def fits(n_bins: int, n_samples: int = n) -> bool:
+        tallied = n_samples - _first_of(n_samples)
+        needed = positives_needed(ratio, sidak(alpha, n_bins))
+        if needed > tallied:
+            return False
+        # P(X < needed) for X ~ Binomial(tallied, rate / n_bins)
+        too_few = special_functions().betaincc(float(needed), tallied - needed + 1.0, rate / n_bins)
+        return bool(n_bins * too_few <= _CHANCE * alpha)
+
+    if n >= 10 and fits(1):
+        return last_where(fits, 1, _first_of(n) + 1)
+    enough = 16
+    while not fits(1, enough):
+        enough *= 2
+        if enough > 2**53:
+            raise _too_small(ratio)
+    enough = max(10, last_where(lambda n_samples: not fits(1, n_samples), 1, enough) + 1)
+    raise GuaranteeError(
+        f"{n} samples, a share of {rate:g} of them with label 1, are too few for a factor of {ratio:g} at alpha={alpha:g} "
+        f"(fastbin, Theorem F16); one bin keeps it from {enough} samples on, or take a larger ratio"
+    )
+
+
+def _first_of(n: int) -> int:
+    """How many of n samples place the edges."""
+    return math.floor(CUTS["expected-positives"] * n)
+
+
+def positives_needed(ratio: float, level: float) -> int:
+    """From how many samples of label 1 on a bin keeps a factor at this level, whatever its other samples: at least 2."""
+    high = 2
+    while _rare_factor(high, level) > ratio:
+        high *= 2
+        if high > 2**53:
+            raise _too_small(ratio)
+    return 2 if high == 2 else last_where(lambda positives: _rare_factor(positives, level) > ratio, high // 2, high) + 1
+
+
+def _rare_factor(positives: int, level: float) -> float:
+    """The factor between x / N and the ends of Clopper & Pearson for N without bound, which is the largest of all N."""
+    special = special_functions()
+    low, high = special.gammaincinv(positives, level / 2.0), special.gammainccinv(positives + 1.0, level / 2.0)
+    return float(max(high / positives, positives / low))
+
+
+def _too_small(ratio: float) -> InputError:
+    return InputError(None, "that takes more than 2**53 samples; take a larger one", argument="ratio", value=ratio)
 
 
 @lru_cache(maxsize=256)

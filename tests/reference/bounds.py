@@ -161,3 +161,48 @@ def ece_bound(counts: Sequence[int], n: int, alpha: float) -> float:
         left -= mass
     steepest = max(bound / count for count, bound in zip(counts, bounds, strict=True))
     return mean_error + math.sqrt(steepest * math.log(1.0 / alpha_labels) / 2.0)
+
+
+def _log_sum(terms: Sequence[float]) -> float:
+    """The sum of numbers given by their logarithms."""
+    return math.fsum(math.exp(term) for term in terms)
+
+
+def poisson_cdf(x: int, mean: float) -> float:
+    """P(X <= x) for X ~ Poisson(mean), mean above 0."""
+    return _log_sum([i * math.log(mean) - mean - math.lgamma(i + 1) for i in range(x + 1)])
+
+
+def rare_factor(x: int, level: float) -> float:
+    """max(U / v, v / L) for a bin of x samples of label 1 among ever more others: the exact Poisson interval, by halving."""
+
+    def largest_mean(holds: Callable[[float], bool]) -> float:
+        low, high = 0.0, 10.0 * x + 1000.0
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return low
+
+    lower = largest_mean(lambda mean: 1.0 - poisson_cdf(x - 1, mean) <= level / 2)
+    upper = largest_mean(lambda mean: poisson_cdf(x, mean) >= level / 2)
+    return max(upper / x, x / lower)
+
+
+def most_bins_of_positives(n: int, alpha: float, ratio: float, rate: float) -> int:
+    """The largest B whose bins, of 1 / B of all positives each, keep the factor with probability 1 - alpha / 10; 0 for none.
+
+    A tenth of the samples places the edges, and is not counted.
+    """
+    counted, needed, best = n - n // 10, 2, 0
+    for n_bins in range(1, n // 10 + 1):
+        level, p = sidak(alpha, n_bins), rate / n_bins
+        while rare_factor(needed, level) > ratio:  # which more bins make no smaller
+            needed += 1
+        terms = [
+            math.lgamma(counted + 1) - math.lgamma(i + 1) - math.lgamma(counted - i + 1)
+            + i * math.log(p) + (counted - i) * math.log1p(-p)
+            for i in range(min(needed, counted + 1))
+        ]  # fmt: skip
+        if n_bins * _log_sum(terms) <= alpha / 10:
+            best = n_bins
+    return best

@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv
 from simulation.evidence import fitted
 from simulation.failures import ALPHA, assert_at_most, sizes
 from simulation.laws import profile
 from simulation.simulation import POPULATIONS, binned
-from wordings import refused
+from wordings import refused, refuses
 
 import fastbin as fb
 from fastbin import GuaranteeError, InputError, guarantees
+from fastbin.guarantees.n_bins import positives_needed
 from fastbin.intervals import clopper_pearson, sidak
+from reference import bounds as reference
 
 
 def click_rows(n: int = 200_000) -> tuple[Any, Any]:
@@ -118,4 +121,106 @@ def test_the_promise_of_two_resolutions_holds(repetitions: int) -> None:
         rates = np.add.reduceat(law.ones_below(ends) - law.ones_below(starts), model.first_step) / masses
         ratio = rates / served
         misses += bool((np.maximum(ratio, 1 / ratio) > model.certificate(ALPHA, "ratio").epsilon).any())
+    assert_at_most(misses, repetitions)
+
+
+# ---------------------------------------------------------------------------------------------- before the data
+
+
+@pytest.mark.parametrize(
+    ("n_bins", "alpha", "needed"),
+    [
+        (10, 0.1, (19, 48, 145, 214, 752, 2811)),
+        (1, 0.1, (9, 21, 62, 91, 315, 1169)),
+        (50, 0.01, (37, 98, 302, 446, 1578, 5915)),
+    ],
+)
+def test_how_many_samples_of_label_1_a_factor_needs(n_bins: int, alpha: float, needed: tuple[int, ...]) -> None:
+    level = sidak(alpha, n_bins)
+    for ratio, positives in zip((2.0, 1.5, 1.25, 1.2, 1.1, 1.05), needed, strict=True):
+        assert positives_needed(ratio, level) == positives
+        if positives < 500:
+            assert reference.rare_factor(positives, level) <= ratio < reference.rare_factor(positives - 1, level)
+        # The certificate of bins with as many comes below it, whatever their other samples are, and with one less does not.
+        for others in (0, 1, 100, 10**5, 10**9):
+            counts, ones = np.full(n_bins, positives + others), np.full(n_bins, positives)
+            assert guarantees.certify(fitted(ones, counts), alpha, "ratio").epsilon <= ratio
+        assert guarantees.certify(fitted(ones - 1, counts), alpha, "ratio").epsilon > ratio
+
+
+def test_the_facts_behind_it() -> None:
+    """Two probabilities of Poisson numbers fall, and so do both sides of the factor, which is largest without bound on N."""
+    positives = np.arange(1, 20_001)
+    assert (np.diff(gammainc(positives, positives)) < 0).all()  # P(Poisson(m) >= m)
+    assert (np.diff(gammaincc(positives + 1.0, positives)) < 0).all()  # P(Poisson(m) <= m)
+    for level in (0.5, 0.1, 1e-3, 1e-12):
+        high, low = gammainccinv(positives + 1.0, level / 2) / positives, positives / gammaincinv(positives, level / 2)
+        assert (np.diff(high) < 0).all()
+        assert (np.diff(low) < 0).all()
+        for n in (2, 3, 10, 1000, 10**6):
+            ones = positives[1 : min(n, 20_000)]
+            ends = clopper_pearson(ones, np.full(len(ones), n), level).T * n / ones
+            assert (ends[1] <= high[ones - 1] * (1 + 1e-9)).all()
+            assert (1 / ends[0] <= low[ones - 1] * (1 + 1e-6)).all()  # where few samples all have label 1, ends are rounded
+
+
+@pytest.mark.parametrize(
+    ("n", "alpha", "ratio", "rate"),
+    [(600, 0.1, 2.0, 0.1), (600, 0.01, 2.0, 0.3), (2000, 0.1, 1.5, 0.05), (2000, 0.5, 2.5, 0.02), (200, 0.1, 20.0, 0.9)],
+)
+def test_choose_n_bins_is_the_reference(n: int, alpha: float, ratio: float, rate: float) -> None:
+    expected = reference.most_bins_of_positives(n, alpha, ratio, rate)
+    assert expected > 0
+    assert fb.choose_n_bins(n, alpha, ratio=ratio, rate=rate) == expected
+
+
+def test_it_says_from_how_many_samples_on() -> None:
+    options = {"ratio": 2.0, "rate": 0.1}
+    refused(GuaranteeError, r"Theorem F16\); one bin keeps it from 188 samples on", fb.choose_n_bins, 187, **options)
+    assert [reference.most_bins_of_positives(n, 0.1, 2.0, 0.1) for n in (187, 188)] == [0, fb.choose_n_bins(188, **options)]
+    refused(GuaranteeError, "from 10 samples on", fb.choose_n_bins, 5, ratio=100, rate=0.9)
+    assert fb.choose_n_bins(10, ratio=100, rate=0.9) == 1
+
+
+def test_ratio_and_rate_are_checked() -> None:
+    choose = fb.choose_n_bins
+    refuses("InputError rate: is None", choose, 1000, ratio=1.25)
+    refuses("InputError rate: is 0.001, and", choose, 1000, rate=0.001)
+    for ratio in (1, 0.9, np.inf, np.nan, 1 + 1e-12):
+        refuses("InputError ratio", choose, 1000, ratio=ratio, rate=0.01)
+    refuses("InputTypeError ratio", choose, 1000, ratio="1.2", rate=0.01)
+    for rate in (0.0, 1.0, -0.1):
+        refuses("InputError rate", choose, 1000, ratio=1.25, rate=rate)
+    for other in ({"epsilon": 0.05}, {"kind": "marginal"}, {"bound": "hoeffding"}):
+        refuses("InputError ratio: is 1.25, a promise", choose, 1000, ratio=1.25, rate=0.01, **other)
+
+
+@pytest.mark.parametrize("repetitions", sizes(300, 20_000))
+@pytest.mark.parametrize(("n", "ratio", "rate"), [(100_000, 1.5, 0.01), (20_000, 1.25, 0.1), (5000, 2.5, 0.02)])
+def test_the_factor_chosen_is_kept(n: int, ratio: float, rate: float, repetitions: int) -> None:
+    """Bins of one tenth of all positives each; the lower ones hold more other samples."""
+    n_bins = fb.choose_n_bins(n, ratio=ratio, rate=rate)
+    rng = np.random.default_rng([63, n, repetitions])
+    shares = np.linspace(3.0, 1.0, n_bins) / np.linspace(3.0, 1.0, n_bins).sum()
+    chances = np.concatenate([np.full(n_bins, rate / n_bins), (1 - rate) * shares])
+    drawn = rng.multinomial(n - n // 10, chances, size=repetitions).reshape(repetitions, 2, n_bins)
+    above = 0
+    for ones, zeros in drawn:
+        model = fitted(ones, ones + zeros)
+        above += bool((ones == 0).any()) or guarantees.certify(model, ALPHA, "ratio").epsilon > ratio
+    assert_at_most(above, repetitions, ALPHA / 10)
+
+
+@pytest.mark.parametrize("repetitions", sizes(100, 2000))
+def test_the_promise_of_equal_expected_positives_holds(repetitions: int) -> None:
+    """Scores are uniform on [0, 0.02], and rates linear in them: twice the score, and so the cuts are not in balance."""
+    misses, law = 0, np.random.default_rng([64, repetitions])
+    for seed in range(repetitions):
+        scores = law.random(20_000) * 0.02
+        labels = law.random(20_000) < 0.005 + 2 * scores
+        cal = fb.UniformMassBinning(8, scheme="ums", cuts="expected-positives", seed=seed).fit(scores, labels)
+        ends = np.concatenate([[0.0], cal.model_.edges, [0.02]])
+        truth = 0.005 + ends[1:] + ends[:-1]
+        ratio = truth / cal.model_.values
+        misses += bool((np.maximum(ratio, 1 / ratio) > cal.certificate(ALPHA, "ratio").epsilon).any())
     assert_at_most(misses, repetitions)
