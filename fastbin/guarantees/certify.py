@@ -477,10 +477,10 @@ _BOUNDS: dict[str, Callable[[Evidence, Interior, float, str], tuple[float, str]]
 def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
     """The certificate at the target of a model that label shift moved. Other kinds depend on the target's bin masses."""
     at_target = interval(evidence, alpha)  # first, because its error is the more precise one where intervals do not exist
-    if (kind, bound) != ("conditional", "clopper-pearson"):
+    if kind not in ("conditional", "ratio") or bound != "clopper-pearson":
         raise GuaranteeError(
-            f"after label shift only kind='conditional' with bound='clopper-pearson' has a certificate; kind={kind!r} with "
-            f"bound={bound!r} would need the target's bin masses, or values that are the bins' means"
+            "after label shift only kind='conditional' and kind='ratio' with bound='clopper-pearson' have a certificate; "
+            f"kind={kind!r} with bound={bound!r} would need the target's bin masses, or values that are the bins' means"
         )
     assert evidence.rates is not None  # else `interval` has raised
     assumptions = [

@@ -79,14 +79,7 @@ def uniform_mass(
     `weights` that are all int are frequencies (a sample is repeated), floats are importance weights: the boundaries ignore
     them and a bin's value is sum(w y) / sum(w).
     """
-    if ties not in (*TIES_OF_SCHEME[scheme], *EARLIER_TIES.get(scheme, ())):
-        raise ValueError(f"scheme {scheme!r} has no ties={ties!r}")
-    if edges_share < 1.0 and (ties != "whole" or scheme == "ums"):
-        raise ValueError(f"edges_share={edges_share} goes with ties='whole' and no split")
-    if keys is not None and ties == "whole":
-        raise ValueError("nothing is ordered by keys")
-    if cuts == "expected-positives" and (scheme != "ums" or min(scores, default=0.0) < 0.0):
-        raise ValueError("sums of scores that are not negative, in one part of two")
+    _check_choice(scores, scheme, ties, edges_share, cuts, keyed=keys is not None)
     score_min, score_max = score_range if score_range is not None else (-math.inf, math.inf)
     check(scores, labels, score_min, score_max)
     ranks_of = {"umd": _umd_ranks, "ze": _umd_ranks, "umb": _umb_ranks}.get(scheme)
@@ -125,6 +118,18 @@ def uniform_mass(
         tie_counts=[(b.r, b.f, b.y) for b in placed.whole] or None,
         edges_share=edges_share if placed.whole else 0.0,
     )
+
+
+def _check_choice(scores: Sequence[float], scheme: str, ties: str, edges_share: float, cuts: str, *, keyed: bool) -> None:
+    """Refuse what does not go together."""
+    if ties not in (*TIES_OF_SCHEME[scheme], *EARLIER_TIES.get(scheme, ())):
+        raise ValueError(f"scheme {scheme!r} has no ties={ties!r}")
+    if edges_share < 1.0 and (ties != "whole" or scheme == "ums"):
+        raise ValueError(f"edges_share={edges_share} goes with ties='whole' and no split")
+    if keyed and ties == "whole":
+        raise ValueError("nothing is ordered by keys")
+    if cuts == "expected-positives" and (scheme != "ums" or min(scores, default=0.0) < 0.0):
+        raise ValueError("sums of scores that are not negative, in one part of two")
 
 
 def _tally(placed: Placed, edges: list[Edge]) -> Tally:

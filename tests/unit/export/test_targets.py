@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -129,3 +131,27 @@ def test_curves_have_their_value_alone(name: str, about: str) -> None:
             WITH_OUTPUTS[name](model, outputs=("value", output))
     with pytest.raises(fb.InputError, match=message):
         WITH_OUTPUTS[name](fb.ModelSet({1: model}))
+
+
+@pytest.mark.parametrize("downsampled", [False, True])
+def test_the_ends_give_the_factor_of_a_ratio(downsampled: bool) -> None:
+    """One event of the same Clopper-Pearson ends of all bins at once, there and in the certificate; odds may be multiplied."""
+    rng = np.random.default_rng(2)
+    scores = 0.02 * rng.lognormal(-0.5, 1.0, 20_000).clip(max=50.0)
+    rows = scores, rng.random(20_000) < scores
+    model = fb.UniformMassBinning(6, scheme="ums", cuts="expected-positives").fit(*rows).model_
+    if downsampled:
+        model = fb.shift.LabelShift(model, method="known", source_rate=0.5, target_rate=0.1 / 1.1).fit().model_
+    certificate = model.certificate(0.05, "ratio")
+    outputs = ("value", "lower", "upper")
+    columns = [fb.export.sql(model, dialect="sqlite", what=what, alpha=None if what == "value" else 0.05) for what in outputs]
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE scores (p REAL)")
+        connection.executemany("INSERT INTO scores VALUES (?)", [(score,) for score in scores.tolist()])
+        table = np.array(connection.execute(f"SELECT {', '.join(columns)} FROM scores").fetchall())
+    value, lower, upper = table.T
+    assert np.array_equal(np.maximum(value / lower, upper / value), np.array(certificate.radii)[model.assign(scores)])
+    assert np.array_equal(table[:, 1:], model.predict_interval(scores, alpha=0.05))
+    centred = np.sqrt(lower * upper)
+    assert (upper / centred).max() < certificate.epsilon
+    assert (upper / centred).max() == pytest.approx((centred / lower).max())

@@ -212,15 +212,39 @@ def test_the_factor_chosen_is_kept(n: int, ratio: float, rate: float, repetition
 
 
 @pytest.mark.parametrize("repetitions", sizes(100, 2000))
-def test_the_promise_of_equal_expected_positives_holds(repetitions: int) -> None:
-    """Scores are uniform on [0, 0.02], and rates linear in them: twice the score, and so the cuts are not in balance."""
+@pytest.mark.parametrize("kept", [1.0, 0.2])
+def test_the_promise_of_equal_expected_positives_holds(kept: float, repetitions: int) -> None:
+    """Scores are uniform on [0, 0.02], and rates linear in them: twice the score, and so the cuts are not in balance.
+
+    A share of the negatives is kept, which multiplies all odds by as much, and the odds of the model are moved back.
+    """
     misses, law = 0, np.random.default_rng([64, repetitions])
     for seed in range(repetitions):
         scores = law.random(20_000) * 0.02
         labels = law.random(20_000) < 0.005 + 2 * scores
-        cal = fb.UniformMassBinning(8, scheme="ums", cuts="expected-positives", seed=seed).fit(scores, labels)
+        rows = labels | (law.random(20_000) < kept)
+        cal = fb.UniformMassBinning(8, scheme="ums", cuts="expected-positives", seed=seed).fit(scores[rows], labels[rows])
+        served: Any = cal
+        if kept < 1.0:
+            served = fb.shift.LabelShift(cal, method="known", source_rate=0.5, target_rate=kept / (1 + kept)).fit()
+            assert served.model_.odds_ratio == pytest.approx(kept, rel=1e-12)
         ends = np.concatenate([[0.0], cal.model_.edges, [0.02]])
-        truth = 0.005 + ends[1:] + ends[:-1]
-        ratio = truth / cal.model_.values
-        misses += bool((np.maximum(ratio, 1 / ratio) > cal.certificate(ALPHA, "ratio").epsilon).any())
+        ratio = (0.005 + ends[1:] + ends[:-1]) / served.model_.values
+        misses += bool((np.maximum(ratio, 1 / ratio) > served.certificate(ALPHA, "ratio").epsilon).any())
     assert_at_most(misses, repetitions)
+
+
+def test_of_moved_values_it_is_that_of_the_moved_ends() -> None:
+    source = fb.UniformMassBinning(5).fit(*click_rows()).model_
+    moved = fb.shift.LabelShift(source, method="known", source_rate=0.5, target_rate=1 / 11).fit()
+    certificate = moved.certificate(kind="ratio")
+    low, high = moved.interval().T
+    assert certificate.radii == pytest.approx(np.maximum(moved.model_.values / low, high / moved.model_.values), rel=1e-15)
+    assert certificate.bound == "clopper-pearson"
+    assert "P(score | label) is the same" in certificate.explain()
+    odds = source.interval() / (1 - source.interval()) / 10
+    assert moved.interval() == pytest.approx(odds / (1 + odds), rel=1e-12)
+    labels = np.arange(1000) < 20
+    counted = fb.shift.LabelShift(source, source_rate=0.5).fit(labels=labels)
+    assert counted.certificate(kind="ratio").epsilon > certificate.epsilon  # the error of the rate is in it
+    refused(GuaranteeError, "bound='hull' would need", moved.certificate, kind="ratio", bound="hull")
