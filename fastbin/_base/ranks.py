@@ -76,7 +76,7 @@ def step_ranks(n: int, n_bins: int) -> Int64s:
 def n_slices(n: int) -> int:
     """How many slices of equal mass carry the evidence about a truth that rises: ceil(2.4 n**(1/3)), in exact integers.
 
-    0 below 20 samples. The bound on the mean error is flat around it (fastbin, Theorem F14).
+    0 below 20 samples. The bound on the mean error is flat around it (fastbin, Theorem F17).
     """
     if n < FEWEST_FOR_SLICES:
         return 0

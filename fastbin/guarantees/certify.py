@@ -94,7 +94,7 @@ def certify(
         * "a-priori": the exact binomial radius of the bins' counts (`exact_radius`), for the ECE kinds `ece_bound` and the
           mean error of a binomial mean; known before the labels. For values that are the means of their bins.
         * "slices", for the mean errors: the greatest one under any rising truth that the labels of the model's slices of equal
-          mass do not contradict (fastbin, Theorem F14), for values that do not fall.
+          mass do not contradict (fastbin, Theorem F17), for values that do not fall.
         * "hoeffding": Gupta & Ramdas 2021, equations (8), (10) and (11) and Theorem 4(b), as printed; for other
           partitions Hoeffding's inequality with a union bound over the bins (ibid., Appendix B).
 

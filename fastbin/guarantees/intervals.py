@@ -58,7 +58,7 @@ def interval(
         Whether alpha is shared among the bins that hold samples.
     at : {"bin", "score"}
         "score": if the truth does not fall as the score rises, the true probability at every score of a step at once, and what
-        the step serves, lie in its interval (docs/guarantees.md, Theorem F15). By "clopper-pearson", and simultaneous; from the
+        the step serves, lie in its interval (docs/guarantees.md, Theorem F18). By "clopper-pearson", and simultaneous; from the
         slices of the fit. [0, 1] for fits to fewer than 20 samples.
 
     Returns

@@ -1,4 +1,4 @@
-"""The mean error of what is served, where the truth does not fall as the score rises (fastbin, Theorem F14).
+"""The mean error of what is served, where the truth does not fall as the score rises (fastbin, Theorem F17).
 
 The samples stand in slices of equal mass, cut at ranks that no label decided. The labels of the slices contradict most truths.
 Those that rise and are not contradicted are a confidence set, and the bound is the greatest mean error that any of them has.
@@ -179,7 +179,7 @@ def _samples_below_edges(evidence: Any) -> Int64s | None:
 # ------------------------------------------------------------------------------------------------- the certificate
 
 _THEOREM = (
-    "fastbin, Theorem F14: the greatest mean error under any rising truth that the labels of {size} slices of equal mass do "
+    "fastbin, Theorem F17: the greatest mean error under any rising truth that the labels of {size} slices of equal mass do "
     "not contradict{map}"
 )
 
@@ -233,7 +233,7 @@ def band(evidence: Evidence, alpha: float) -> Float64s:
 
     A run of slices is a block. Every sample above a block's upper cut has a truth at least as high as all samples of the block,
     whose label sum then is at most binomial: the lower end of Clopper and Pearson holds there; mirrored for the upper end
-    (fastbin, Theorem F15). [0, 1] for fits to so few samples that they keep no slices. O(C^2) for C slices, up to 60, beyond it
+    (fastbin, Theorem F18). [0, 1] for fits to so few samples that they keep no slices. O(C^2) for C slices, up to 60, beyond it
     O(C log C).
     """
     edges, n_steps = np.asarray(evidence.edges), len(np.asarray(evidence.values))  # type: ignore[attr-defined]

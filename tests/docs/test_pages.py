@@ -1,4 +1,4 @@
-"""docs/assessment.md, docs/engines.md and docs/shift.md: their examples run, and their numbers come out."""
+"""docs/assessment.md, click-rates.md, engines.md and shift.md: their examples run, and their numbers come out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import re
 
 import numpy as np
 import pytest
+from simulation import click_rates
+from simulation.pages import cells, table
 
+import fastbin as fb
+from fastbin.guarantees.n_bins import positives_needed
+from fastbin.intervals import sidak
 from fastbin.shift import ImportanceWeightedBinning
 from fastbin.tables.frames import NarwhalsFrame
 from fastbin.tables.sql import CELLS_OF_A_PARTITION, MOST_VALUES, VALUES_OF_A_PARTITION, DuckDBTable
@@ -23,7 +28,7 @@ def page(name: str) -> str:
     return (DOCS / f"{name}.md").read_text(encoding="utf8")
 
 
-@pytest.mark.parametrize(("name", "least"), [("assessment", 15), ("engines", 10)])
+@pytest.mark.parametrize(("name", "least"), [("assessment", 15), ("click-rates", 20), ("engines", 10)])
 def test_the_examples_run(name: str, least: int) -> None:
     path = str(DOCS / f"{name}.md")
     failed, tried = doctest.testfile(path, module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -78,6 +83,28 @@ def test_the_table_of_passes(row: str, ranks: int) -> None:
     for passes, (digit, power) in enumerate(told, 2):
         most = MOST_VALUES * (CELLS_OF_A_PARTITION / ranks) ** (passes - 1)
         assert math.floor(most / 10.0 ** int(power)) == int(digit), (passes, most)
+
+
+def test_the_clicks_for_a_factor() -> None:
+    for row in cells(table(DOCS / "click-rates.md", "positives")):
+        level = sidak(0.1, int(row[0].split()[0]))
+        needed = [positives_needed(ratio, level) for ratio in (2.0, 1.5, 1.25, 1.2, 1.1, 1.05)]
+        assert row[1:] == [f"{positives:,}" for positives in needed]
+
+
+def test_the_factors_of_click_rates() -> None:
+    documented = cells(table(DOCS / "click-rates.md", "factors"))
+    assert len(documented) == 8
+    again = cells(click_rates.factors({10**6: 60}, 0))
+    for row, new in zip(documented[:2], again, strict=True):
+        assert row[2] == new[2]
+        assert [float(cell) for cell in row[3:5]] == pytest.approx([float(cell) for cell in new[3:5]], rel=0.05)
+    for row in documented:
+        assert float(row[5]) > 0.9 - 3.5 * math.sqrt(0.09 / int(row[1].replace(",", "")))
+    kept = cells(table(DOCS / "click-rates.md", "kept"))
+    assert len(kept) == 6
+    for rows, ratio, n_bins, *_ in kept:
+        assert fb.choose_n_bins(int(rows.replace(",", "")), ratio=float(ratio), rate=click_rates.RATE) == int(n_bins)
 
 
 def test_pictures_are_there_and_small() -> None:

@@ -1,4 +1,4 @@
-"""The mean error where the truth rises: slices of a fit, the bound and its certificate (fastbin, Theorem F14)."""
+"""The mean error where the truth rises: slices of a fit, the bound and its certificate (fastbin, Theorem F17)."""
 
 from __future__ import annotations
 
