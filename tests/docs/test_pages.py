@@ -101,6 +101,8 @@ def test_the_factors_of_click_rates() -> None:
         assert [float(cell) for cell in row[3:5]] == pytest.approx([float(cell) for cell in new[3:5]], rel=0.05)
     for row in documented:
         assert float(row[5]) > 0.9 - 3.5 * math.sqrt(0.09 / int(row[1].replace(",", "")))
+    exact = [click_rates.coverage(n) for n in (10**6, 10**7, 10**8)]
+    assert "exactly, it is {:.3f}, {:.3f} and {:.3f} in bins".format(*exact) in page("click-rates")
     kept = cells(table(DOCS / "click-rates.md", "kept"))
     assert len(kept) == 6
     for rows, ratio, n_bins, *_ in kept:
