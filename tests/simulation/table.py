@@ -93,6 +93,14 @@ STATEMENTS = [
             'all bins, averages served to the calibration rows: `about="calibration rows"`', "independent labels alone",
             "an audit of rows that nobody drew", CAPPED, {"about": "calibration rows"},
         ),
+        (
+            'the mean error: `kind="mean-error"`', "rows are draws of the population; the truth rises with the score",
+            "single values are read", FINE, {"kind": "mean-error"},
+        ),
+        (
+            "the mean error on the calibration rows", "independent labels; the truth rises with the score",
+            "an audit of single values", FINE, {"kind": "mean-error", "about": "calibration rows"},
+        ),
     )
 ]  # fmt: skip
 

@@ -173,3 +173,35 @@ def test_a_truth_that_rises_is_seldom_refuted(name: str, repetitions: int, seed:
         except fb.GuaranteeError:
             refuted += 1
     assert_at_most(refuted, repetitions, rising.OF_RATES * ALPHA)
+
+
+@pytest.mark.sampled
+@pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
+@pytest.mark.parametrize(("repetitions", "n", "seed"), [
+    *sizes((60, 1000, 81), (20_000, 1000, 82)), pytest.param(5000, 10_000, 83, id="large", marks=pytest.mark.slow),
+])  # fmt: skip
+@pytest.mark.parametrize("name", list(TRUTHS))
+def test_the_band_at_all_scores(name: str, repetitions: int, n: int, seed: int) -> None:
+    """And what is served lies in the interval, always."""
+    truth, rng, misses = TRUTHS[name], np.random.default_rng([seed, len(name)]), 0
+    scores, rates = truth.score(GRID), truth.rate(GRID)
+    for _ in range(repetitions):
+        u, labels = drawn(truth, n, rng)
+        model = fb.CertifiedCalibration().fit(truth.score(u), labels).model_
+        steps = np.searchsorted(model.edges, scores, "right")
+        band = rising.band(model, ALPHA)[steps]
+        misses += bool(((rates < band[:, 0]) | (rates > band[:, 1])).any())
+    assert_at_most(misses, repetitions)
+
+
+@pytest.mark.parametrize("samples", sizes(10, 400))
+def test_intervals_of_rows_hold_the_truth_and_what_is_served(samples: int) -> None:
+    rng, n, misses = np.random.default_rng(91), 100_000, 0
+    for _ in range(samples):
+        scores = rng.random(n)
+        model = fb.CertifiedCalibration().fit(scores, rng.random(n) < scores).model_
+        low, high = model.predict_interval(scores).T
+        served = model.predict(scores)
+        assert ((low <= served) & (served <= high)).all()
+        misses += bool(((scores < low) | (scores > high)).any())
+    assert_at_most(misses, samples)
