@@ -18,7 +18,7 @@ from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.shown import first_few, printable
 from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
-from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, unwritten_end
+from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps
 
 # For each kind of certificate its bounds; the first is the default, but "common" for "conditional" where `has_common_radius`.
 # "clopper-pearson", "common", "hull" and "data" depend on the labels.
@@ -310,9 +310,6 @@ class Certificate(_Promise):
         Of a model of two resolutions the terms that add up to epsilon, in the bin where it is largest: from the mean label to
         the end of its interval, from the mean served to the mean label (below 0 where they offset the first), and from what
         is served on average in the population to that mean. Else empty.
-    silent : str
-        Scores of the outermost bin about which nothing is promised, as it has no edge there: "below the lowest calibration
-        score" (whole ties). Mostly empty.
     event : str
         What the values are the probability of; "" where it is not known: label 1.
     about : {"population", "calibration rows"}
@@ -341,7 +338,6 @@ class Certificate(_Promise):
     uncovered_bins: tuple[int, ...] = ()
     n_steps: int = 0
     terms: tuple[tuple[str, float], ...] = ()
-    silent: str = ""
     event: str = ""
     about: str = ABOUT[0]
 
@@ -360,7 +356,6 @@ class Certificate(_Promise):
         if self.uncovered_bins:
             holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"
             left_out = f", leaving out {name_bins(self.uncovered_bins)}, which {holds}"
-        left_out += f" (nothing is promised {self.silent})" if self.silent else ""
         truth = TRUTHS[self.about].format(event=event_words(self.event))
         return _Words(
             "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, truth, of_rows=self.about == "calibration rows"
@@ -467,11 +462,7 @@ class SetCertificate(_Promise, Table):
         parts = [f"{name_cells(whole)} without samples"] if whole else []
         if n_bins:
             parts.append(f"{n_bins:,} {'bin' if n_bins == 1 else 'bins'} without samples of their own")
-        left_out = f", leaving out {' and '.join(parts)}" if parts else ""
-        for where in dict.fromkeys(part.silent for _, part in self.parts if part.silent):
-            silent = [name for name, part in self.parts if part.silent == where]
-            left_out += f" (nothing is promised {where} of {name_cells(silent, 3)})"
-        return left_out
+        return f", leaving out {' and '.join(parts)}" if parts else ""
 
 
 class Certificates(Table):
@@ -533,7 +524,6 @@ def certificate_of(
         event=getattr(evidence, "event", ""),
         n_samples=int(evidence.n_samples),
         n_bins=int(evidence.n_bins),
-        silent=unwritten_end(evidence),
         uncovered_bins=() if covered.all() else tuple(np.flatnonzero(~covered).tolist()),
         assumptions=tuple(assumptions),
         **statement,

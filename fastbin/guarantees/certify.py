@@ -40,11 +40,12 @@ from fastbin.guarantees.evidence import (
     has_whole_ties,
     interior_for_any_law,
     is_moved,
+    place_of_rest,
     require_guarantee,
     require_interior,
     rows_of_bins,
 )
-from fastbin.guarantees.intervals import interval, interval_of_interior
+from fastbin.guarantees.intervals import interval_among, interval_of_interior
 from fastbin.guarantees.law import ece_bound, ece_bound_before, exact_radius, one_sided_radius
 from fastbin.guarantees.n_bins import UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.radius import radius_of_labels
@@ -146,12 +147,18 @@ def certify(
         raise InputError("is given", f"another map is certified for kind='mean-error', and kind is {kind!r}", argument="of")
     if about == "calibration rows":
         return _certify_rows(evidence, alpha, kind, bound)
-    bound = bound_for(evidence, kind, bound)
+    return certify_population(evidence, alpha, kind, bound_for(evidence, kind, bound))
+
+
+def certify_population(
+    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None
+) -> Certificate:
+    """The promise about new samples; `rest_parts` as in `require_interior`."""
     if is_moved(evidence):
-        return _certify_moved(evidence, alpha, kind, bound)
+        return _certify_moved(evidence, alpha, kind, bound, rest_parts)
     if is_of_steps(evidence):
-        return certify_steps(evidence, alpha, kind, bound)
-    interior = require_interior(evidence)
+        return certify_steps(evidence, alpha, kind, bound, rest_parts)
+    interior = require_interior(evidence, rest_parts=rest_parts)
     covered = interior.is_covered
     require_samples(covered)
     if bound in OF_INTERVALS:
@@ -223,10 +230,11 @@ def certify_bins(
     if bound == "hull":
         interiors = [interior_for_any_law(*each) for each in zip(models, interiors, strict=True)]
     sizes = np.array([len(interior.counts) for interior in interiors])
-    levels = [_level(interior, alpha, kind) for interior, alpha in zip(interiors, alphas, strict=True)]
+    own_levels = [_level(interior, alpha, kind) for interior, alpha in zip(interiors, alphas, strict=True)]
+    levels = np.concatenate([np.broadcast_to(level, size) for level, size in zip(own_levels, sizes.tolist(), strict=True)])
     joined = Interior.joined(interiors)
     values = np.concatenate([np.asarray(evidence.values, np.float64) for evidence in models])
-    intervals = interval_of_interior(joined, exact_ends, np.repeat(levels, sizes))
+    intervals = interval_of_interior(joined, exact_ends, levels)
     deltas = np.repeat([float(evidence.delta) for evidence in models], sizes)
     radii = radii_of(intervals, values, values, deltas, joined.is_covered, kind)
     starts = np.cumsum(sizes) - sizes
@@ -267,8 +275,8 @@ def require_means(evidence: Evidence, bound_name: str, kind: str) -> None:
         )
 
 
-def _level(interior: Interior, alpha: float, kind: str) -> float:
-    return alpha if kind == "marginal" else sidak(alpha, int(np.count_nonzero(interior.is_covered)))
+def _level(interior: Interior, alpha: float, kind: str) -> float | Float64s:
+    return interior.levels(alpha, 1 if kind == "marginal" else int(np.count_nonzero(interior.is_covered)))
 
 
 def _clopper_pearson(interior: Interior, alpha: float, kind: str) -> Float64s:
@@ -287,6 +295,10 @@ _WHOLE = (
     "whole groups of equal scores at edges: the label sum of a bin with the samples that ranks placed at its edge, and that "
     "without them, lie on the two sides of a binomial one (fastbin, Theorem F1, after Gupta & Ramdas 2021, Lemma 2)"
 )
+_REST = (
+    "of the outermost bin, which has no edge of its own, all samples are counted, at a level that holds wherever the fit ends "
+    "(fastbin, Theorem F14)"
+)
 _ANY_LAW = "label sums with a sample of either label at the edge lie on the two sides of a binomial one (fastbin, Theorem F2)"
 _FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 2020, section 4.1"
 
@@ -296,7 +308,7 @@ def binomial_law(evidence: Evidence, bound: str = "") -> str:
     if bound == "hull" and assumes_no_atoms(evidence):
         return _ANY_LAW
     if has_whole_ties(evidence):
-        return _WHOLE
+        return _WHOLE if place_of_rest(evidence) is None else f"{_WHOLE}; {_REST}"
     if evidence.scheme == "scaling-binning":
         return _FIXED if has_edges_of_others(evidence) else _BINOMIAL["umd"]
     return _BINOMIAL.get(evidence.scheme, _FIXED)
@@ -325,7 +337,7 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
     if kind == "expected-ece":
         theorem = f"proof of Gupta & Ramdas 2021, Theorem 4(b), for l_p-ECE with p in [1, 2]; {binomial_law(evidence)}"
         return float((np.sqrt(0.25 / counts + evidence.delta**2) + extras).max()), theorem
-    level, largest = _level(interior, alpha, kind), 0.0
+    level, largest = float(_level(interior, alpha, kind)), 0.0
     for count, extra in sorted(set(zip(counts.tolist(), extras.tolist(), strict=True))):
         # Hoeffding's radius is never smaller, so it shows which exact radii cannot be the largest. Radii are not monotone in
         # the count: the smallest bin alone does not decide.
@@ -350,8 +362,8 @@ def _known_before(
     """The promise before labels are seen, where whole groups lie at edges; `radius` bounds each tail by level / 2.
 
     With T samples in a bin, r of them placed at its edge by ranks: the mean of all T errs to one side by radius(T) at most, and
-    that of the T - r others to the other side by radius(T - r). The value differs from the first mean by 1 / T at most (0 where
-    it is that mean), and from the second by (r - 1) / (T - 1) (r / T).
+    that of the T - r others to the other side by radius(T - r). The value is the mean of a part of the T, or has the T - r for
+    a part: the means of m samples and of c among them differ by (m - c) / m at most.
     """
     if kind == "expected-ece":
         raise GuaranteeError(
@@ -359,18 +371,12 @@ def _known_before(
             "kind='ece' or 'conditional', or fit with scheme='ums' or ties='random'"
         )
     share = "conditional" if kind == "ece" else kind  # the promise about all bins bounds the error on average
-    level, largest = _level(interior, alpha, share), 0.0
-    averages_all = SCHEMES[evidence.scheme].averages_boundary
-    pairs = set(zip(interior.first.counts.tolist(), interior.second.counts.tolist(), strict=True))
-    for all_samples, others in pairs:
-        sure = all_samples - others
-        if all_samples == 0 or (sure and others == 0):
-            largest = max(largest, 1.0 if all_samples else 0.0)
-            continue
-        near, far = (
-            (0.0, sure / all_samples) if averages_all or not sure else (1.0 / all_samples, (sure - 1) / (all_samples - 1))
-        )
-        largest = max(largest, radius(all_samples, level) + near, radius(others, level) + far)
+    levels, largest = np.broadcast_to(_level(interior, alpha, share), interior.counts.shape), 0.0
+    columns = (np.asarray(evidence.counts), levels, *(reading.counts for reading in interior.readings))
+    for averaged, level, *drawn in set(zip(*(column.tolist() for column in columns), strict=True)):
+        for count in drawn:
+            error = radius(count, level) + abs(count - averaged) / max(count, averaged) if count else float(averaged > 0)
+            largest = max(largest, error)
     return largest + evidence.delta, f"{name}{_SHARE[share]}; {binomial_law(evidence)}"
 
 
@@ -474,9 +480,11 @@ _BOUNDS: dict[str, Callable[[Evidence, Interior, float, str], tuple[float, str]]
 }
 
 
-def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
+def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None) -> Certificate:
     """The certificate at the target of a model that label shift moved. Other kinds depend on the target's bin masses."""
-    at_target = interval(evidence, alpha)  # first, because its error is the more precise one where intervals do not exist
+    tally = require_interior(evidence, moved=True, rest_parts=rest_parts)
+    # First, because its error is the more precise one where intervals do not exist.
+    at_target = interval_among(evidence, tally, alpha, "clopper-pearson", int(np.count_nonzero(tally.is_covered)))
     if kind not in ("conditional", "ratio") or bound != "clopper-pearson":
         raise GuaranteeError(
             "after label shift only kind='conditional' and kind='ratio' with bound='clopper-pearson' have a certificate; "
@@ -540,11 +548,10 @@ def _certify_rows(evidence: Evidence, alpha: float, kind: str, bound: str | None
     intervals = ends_of_rows(ones, counts, sidak(alpha, int(np.count_nonzero(covered))))
     served = _served_on_rows(evidence, counts) if has_steps(evidence) else None
     assumptions = sentences("labels", "training", *["random values"] * (evidence.delta > 0.0))
-    certificate = certificate_from_intervals(
+    return certificate_from_intervals(
         evidence, intervals, covered, served=None if served is None else (served, served), alpha=alpha, kind=kind, bound=bound,
         theorem=_OF_ROWS, assumptions=tuple(assumptions), about="calibration rows",
     )  # fmt: skip
-    return replace(certificate, silent="")
 
 
 def _served_on_rows(evidence: Any, counts: Int64s) -> Float64s:
@@ -578,9 +585,11 @@ _OF_STEPS = (
 )
 
 
-def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str) -> Certificate:
+def certify_steps(
+    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None
+) -> Certificate:
     """The certificate of a model of two resolutions; see `fastbin.guarantees.certify`."""
-    interior = require_interior(evidence)
+    interior = require_interior(evidence, rest_parts=rest_parts)
     expected = {"ece": ("data",), "conditional": (*OF_INTERVALS, "common")}.get(kind, OF_INTERVALS)
     if evidence.scheme not in CERTIFIED or kind == "expected-ece" or bound not in expected:
         raise GuaranteeError(
@@ -651,11 +660,11 @@ def _theorems(evidence: Evidence, for_any_law: bool) -> str:
     """Which of fastbin's own theorems a certificate of two resolutions rests on."""
     numbers = ["F3"]
     if has_whole_ties(evidence) or for_any_law:
-        numbers = ["F2" if for_any_law else "F1", "F4"]
+        numbers = ["F2" if for_any_law else "F1", "F4", *["F14"] * (place_of_rest(evidence) is not None)]
     elif getattr(evidence, "unlabelled_counts", None) is not None:
         numbers.append("F5")
     if evidence.scheme == "certified-fine":
-        numbers.append("F9")
+        numbers.insert(2, "F9")
     return f"Theorem {numbers[0]}" if len(numbers) == 1 else f"Theorems {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
@@ -730,7 +739,9 @@ class StepMasses:
         # Whether steps begin between cuts, or a cut may have moved down to the first of its equal scores.
         self.apart = self.tied or fine
         edge = (np.arange(len(self.samples)) > 0).astype(np.int64)  # without ties the boundary sample alone
-        self.sure = np.asarray(evidence.tie_counts, np.int64)[:, 0] if has_whole_ties(evidence) else edge
+        self.sure = np.array(evidence.tie_counts, np.int64)[:, 0] if has_whole_ties(evidence) else edge
+        if (place := place_of_rest(evidence)) is not None:
+            self.sure[place] = 0  # nothing is known of the rest but what lies beyond it, so its samples are plain draws
         below = np.cumsum(self.samples) - self.samples
         if ranks is None:
             ranks = (fine_ranks if fine else step_ranks)(int(counts.sum()), int(evidence.n_bins_asked))
@@ -739,7 +750,7 @@ class StepMasses:
         self._ranks, self._first, self._end, self._below = ranks, first, end, below
         self._step_starts = np.cumsum(counts) - counts  # samples below each step
 
-    def average_ends(self, level: float) -> tuple[Float64s, Float64s]:
+    def average_ends(self, level: float | Float64s) -> tuple[Float64s, Float64s]:
         """The least and the greatest E[v | bin] of each bin that the masses allow; they fail with probability `level` a bin."""
         inner, bins, low, high = self.shares_below(level)
         rises = self.values[inner] - self.values[inner - 1]
@@ -749,14 +760,14 @@ class StepMasses:
         least, most = (np.bincount(bins, weights=terms, minlength=n_bins) for terms in (least, most))
         return np.clip(last - most, 0.0, 1.0), np.clip(last - least, 0.0, 1.0)
 
-    def shares_below(self, level: float) -> tuple[Int64s, Int64s, Float64s, Float64s]:
+    def shares_below(self, level: float | Float64s) -> tuple[Int64s, Int64s, Float64s, Float64s]:
         """The steps that begin inside their bin, their bins, and the two ends of the share of the bin below each."""
         steps = np.arange(len(self.values))
         bins = np.searchsorted(self.first_step, steps, "right") - 1
         inner = np.flatnonzero(steps != self.first_step[bins])
         return inner, bins[inner], *self._mass_below(self._step_starts[inner], bins[inner], level)
 
-    def _mass_below(self, starts: Int64s, bins: Int64s, level: float) -> tuple[Float64s, Float64s]:
+    def _mass_below(self, starts: Int64s, bins: Int64s, level: float | Float64s) -> tuple[Float64s, Float64s]:
         """Two ends for P(score below the edge | bin) of some edges, below which `starts` samples of all lie."""
         samples, sure = self.samples[bins], self.sure[bins]
         after = np.searchsorted(self._ranks, starts, "right")  # the first cut among the samples at the edge or above it
@@ -767,10 +778,8 @@ class StepMasses:
         high_rank, low_rank = (self._ranks[np.clip(cut, 0, last)] - self._below[bins] for cut in (after, before))
         in_bin = 0 if self.tied else sure  # a lone boundary sample is none of the draws
         low, high = np.zeros(len(bins)), np.ones(len(bins))
-        tails = level / (2.0 * np.maximum(1, self.n_cuts[bins]))
+        tails = np.broadcast_to(level, self.n_cuts.shape)[bins] / (2.0 * np.maximum(1, self.n_cuts[bins]))
         for ends, known, rank, less in ((low, known_low, low_rank, sure), (high, known_high, high_rank, in_bin)):
             drawn = (rank - less)[known].astype(np.float64)
             ends[known] = beta_quantile(drawn, samples[known] + 1.0 - rank[known], tails[known], upper=ends is high)
-        # The lowest bin ends at the least score, where ranks placed its edge: below it there is nothing of the bin.
-        high[(sure > 0) & (starts == self._below[bins])] = 0.0
         return low, high

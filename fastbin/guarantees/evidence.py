@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from fastbin._base.array_types import Bools, Int64s
+from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.errors import GuaranteeError, InputTypeError
 from fastbin._core.schemes import CERTIFIED, SCHEMES, ClassRates
+from fastbin.intervals import sidak
 
 # With whole groups of equal scores at edges: what their tallies count is all samples but one at the edge of each bin.
 LEAVE_A_CUT_OUT = ("umd", *CERTIFIED)
+# The share of alpha for the outermost bin where its edge is not written (Theorem F14). Such a bin holds 1.75 times the samples
+# of an equal share or more, so that with .05 of alpha its interval is about as wide as that of another bin at the worst.
+SHARE_OF_REST = 0.05
 
 
 class Evidence(Protocol):
@@ -37,6 +42,8 @@ class Evidence(Protocol):
     @property
     def n_samples(self) -> int: ...
     @property
+    def n_positive(self) -> int: ...
+    @property
     def n_bins(self) -> int: ...
     @property
     def n_bins_asked(self) -> int: ...
@@ -44,6 +51,8 @@ class Evidence(Protocol):
     def n_tied(self) -> int: ...
     @property
     def tie_counts(self) -> Any: ...
+    @property
+    def edges_share(self) -> float: ...
     @property
     def delta(self) -> float: ...
     @property
@@ -71,11 +80,18 @@ class Interior:
     least and the most that it can be. Where whole groups of equal scores lie at edges, they are the bin with the samples at its
     edge that were sure to be there, and without them: the label sum of the one is never below that of independent draws of the
     bin, or never above, and that of the other never above or below.
+
+    There the outermost bin may have no edge of its own: it is the rest, all that lies beyond the edge before it, and has one
+    reading, all of its samples (Theorem F14). `rest` is None where no fit can have one; else 0 for all bins but that one,
+    and for it the number of equal parts into which its share of alpha is divided, one for each place where the fit may end.
+    `sides` are the two readings of all bins from their edges on, where those of the rest are others.
     """
 
     first: Reading
     second: Reading
     has_boundary_label: Bools
+    rest: Float64s | None = None
+    sides: tuple[Reading, Reading] | None = None
 
     @classmethod
     def of(cls, counts: Int64s, label_sums: Int64s) -> Interior:
@@ -92,7 +108,10 @@ class Interior:
 
         first = of([each.first for each in interiors])
         second = first if all(each.first is each.second for each in interiors) else of([each.second for each in interiors])
-        return cls(first, second, np.concatenate([each.has_boundary_label for each in interiors]))
+        rest = None
+        if any(each.rest is not None for each in interiors):
+            rest = np.concatenate([np.zeros(each.counts.shape) if each.rest is None else each.rest for each in interiors])
+        return cls(first, second, np.concatenate([each.has_boundary_label for each in interiors]), rest)
 
     @property
     def counts(self) -> Int64s:
@@ -107,6 +126,25 @@ class Interior:
     def is_covered(self) -> Bools:
         """Bins with at least one sample of their own; nothing can be said about the others."""
         return self.counts > 0
+
+    def levels(self, alpha: float, n_sharing: int, share: Callable[[float, int], float] = sidak) -> float | Float64s:
+        """The failure probability of each bin, where `n_sharing` bins share alpha by this rule; one number if all have the same.
+
+        Whether there is a rest is not known before the scores, so its share is taken from alpha in every fit that can have one.
+        """
+        if self.rest is None:
+            return share(alpha, max(1, n_sharing))
+        of_edges, is_rest = alpha_of_edges(alpha), self.rest > 0.0
+        level = share(of_edges, max(1, n_sharing - int(np.count_nonzero(is_rest))))
+        return np.where(is_rest, (alpha - of_edges) / np.where(is_rest, self.rest, 1.0), level)
+
+
+def alpha_of_edges(alpha: float) -> float:
+    """What the bins with an edge of their own have of alpha, in a fit that may leave a rest.
+
+    In this form models that hold together with the product of their chances leave the share of the rest together, too.
+    """
+    return -math.expm1((1.0 - SHARE_OF_REST) * math.log1p(-alpha))
 
 
 def as_evidence(model: Any, name: str = "model") -> Evidence:
@@ -202,13 +240,16 @@ def has_edges_of_others(evidence: Evidence) -> bool:
     return int(evidence.n_samples) - int(np.sum(evidence.counts)) >= evidence.n_bins_asked
 
 
-def require_interior(evidence: Evidence, *, moved: bool = False) -> Interior:
-    """The binomial part of the tally of a model that must pass `require_guarantee`. O(n_bins)."""
+def require_interior(evidence: Evidence, *, moved: bool = False, rest_parts: float | None = None) -> Interior:
+    """The binomial part of the tally of a model that must pass `require_guarantee`. O(n_bins).
+
+    `rest_parts`: into how many parts the share of alpha of the rest is divided, where it is not one for each rank.
+    """
     require_guarantee(evidence, moved=moved)
     counts = np.asarray(evidence.counts, dtype=np.int64)
     label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
     if has_whole_ties(evidence):
-        return _whole_interior(evidence)
+        return _whole_interior(evidence, rest_parts)
     if not SCHEMES[evidence.scheme].averages_boundary:
         return Interior.of(counts, label_sums)
     if evidence.n_bins_asked not in (0, evidence.n_bins):
@@ -238,7 +279,9 @@ def interior_for_any_law(evidence: Evidence, interior: Interior) -> Interior:
     at_edge = np.ones_like(interior.counts)
     at_edge[-1 if evidence.scheme == "umb" else 0] = 0  # nothing cuts off the end of the last bin
     counts, most = interior.counts + at_edge, interior.second.label_sums + at_edge
-    return Interior(Reading(counts, interior.first.label_sums), Reading(counts, most), interior.has_boundary_label)
+    first, second = Reading(counts, interior.first.label_sums), Reading(counts, most)
+    # Other samples of the same law might have shared scores at edges, and left a rest.
+    return Interior(first, second, interior.has_boundary_label, np.zeros(counts.shape))
 
 
 def has_whole_ties(evidence: Evidence) -> bool:
@@ -246,12 +289,12 @@ def has_whole_ties(evidence: Evidence) -> bool:
     return evidence.ties == "whole"
 
 
-def unwritten_end(evidence: Evidence) -> str:
-    """Where a promise says nothing, because the outermost bin has no edge there: its heaviest scores hold all outer samples."""
+def place_of_rest(evidence: Evidence) -> int | None:
+    """The outermost bin where its edge is not written, because its heaviest score is the outermost of all samples."""
     if not has_whole_ties(evidence):
-        return ""
-    end, words = (-1, "above the highest") if evidence.scheme == "umb" else (0, "below the lowest")
-    return f"{words} calibration score" if np.asarray(evidence.tie_counts)[end, 0] > 0 else ""
+        return None
+    end = int(evidence.n_bins) - 1 if evidence.scheme == "umb" else 0
+    return end if np.asarray(evidence.tie_counts)[end, 0] > 0 else None
 
 
 def refuse_whole_ties(evidence: Evidence, what: str) -> None:
@@ -273,8 +316,30 @@ def rows_of_bins(evidence: Evidence) -> tuple[Int64s, Int64s]:
     return counts, ones
 
 
-def _whole_interior(evidence: Evidence) -> Interior:
-    """The bins with all samples at their edges, and without the r of them, f with label 1, that the ranks placed there."""
+def _whole_interior(evidence: Evidence, rest_parts: float | None) -> Interior:
+    """The bins with all samples at their edges, and without the r of them, f with label 1, that the ranks placed there.
+
+    The rest is all samples beyond the edge before it, those too that its value does not count.
+    """
     sure, sure_ones, _ = np.asarray(evidence.tie_counts, dtype=np.int64).T
     first = Reading(*rows_of_bins(evidence))
-    return Interior(first, Reading(first.counts - sure, first.label_sums - sure_ones), np.zeros(sure.shape, dtype=np.bool_))
+    second = Reading(first.counts - sure, first.label_sums - sure_ones)
+    no_boundary, parts, place = np.zeros(sure.shape, dtype=np.bool_), np.zeros(sure.shape), place_of_rest(evidence)
+    if place is None:
+        return Interior(first, second, no_boundary, parts)
+    if evidence.n_bins_asked < 2:
+        raise GuaranteeError(
+            "the model does not say how many bins were asked for, by which alpha is shared where the lowest edge is not written "
+            "(fastbin, Theorem F14); give n_bins_asked, or fit it again from samples"
+        )
+    parts[place] = evidence.n_bins_asked - 1 if rest_parts is None else rest_parts
+    # Rows that placed no edge may lie beyond all that did.
+    uncounted = np.array([evidence.n_samples, evidence.n_positive]) - np.sum(first, axis=1)
+    of_rest = [column.copy() for column in first]
+    if evidence.edges_share < 1.0:
+        for column, beyond in zip(of_rest, uncounted.tolist(), strict=True):
+            column[place] += beyond
+    everything = Reading(*of_rest)
+    is_rest = parts > 0.0
+    beside = Reading(*(np.where(is_rest, all_rows, own) for all_rows, own in zip(everything, second, strict=True)))
+    return Interior(everything, beside, no_boundary, parts, (first, second))

@@ -81,7 +81,8 @@ def interval(
     The schemes "ze" and "umb" also average the label of a boundary sample, which is not a draw from the bin. Their intervals
     are computed from the other samples and are the union over both values that this label can have had. Where whole groups of
     equal scores lie at edges, an interval is the hull of two: of all T samples of the bin, and without the r samples that the
-    rank of its edge placed there (docs/guarantees.md, Theorem F1). Where no two samples share the score of an edge, it is
+    rank of its edge placed there (docs/guarantees.md, Theorem F1); but for a lowest bin whose edge is not written, as no sample
+    lies below, it is of all samples below the next edge (Theorem F14). Where no two samples share the score of an edge, it is
     assumed, as certificates say, that no score there has a probability of its own. O(n_bins).
 
     Examples
@@ -135,18 +136,22 @@ def interval_among(evidence: Evidence, tally: Interior, alpha: float, bound: str
 
 def interval_of_tally(tally: Interior, alpha: float, bound: str, n_sharing: int) -> Float64s:
     """Intervals in the population that the tally was drawn from."""
-    bin_bound, level_of = _BOUNDS[bound]
-    return interval_of_interior(tally, bin_bound, level_of(alpha, max(1, n_sharing)))
+    bin_bound, share = _BOUNDS[bound]
+    levels = np.broadcast_to(tally.levels(alpha, n_sharing, share), tally.counts.shape)
+    found = np.empty((len(levels), 2))
+    for level in np.unique(levels).tolist():  # of the rest another one
+        found[levels == level] = interval_of_interior(tally, bin_bound, level)[levels == level]
+    return found
 
 
-def tally_of(evidence: Evidence, bound: str) -> Interior:
+def tally_of(evidence: Evidence, bound: str, rest_parts: float | None = None) -> Interior:
     """The part of the tally of a model that this bound counts, if it may."""
     if bound == "empirical-bernstein" and has_whole_ties(evidence):
         raise GuaranteeError(
             "whole groups of equal scores lie at edges, and empirical Bernstein's ends do not rise with the label sum, which "
             "the promise about such bins needs; use bound='clopper-pearson'"
         )
-    return _whole_tally(evidence) if bound == "wilson" else require_interior(evidence, moved=True)
+    return _whole_tally(evidence) if bound == "wilson" else require_interior(evidence, moved=True, rest_parts=rest_parts)
 
 
 def _whole_tally(evidence: Evidence) -> Interior:
@@ -277,7 +282,7 @@ def rarities(interior: Interior) -> Iterator[tuple[int, Int64s, Int64s, Int64s]]
 
     Yields (label, counts, rarer, alike) for each reading of the tally.
     """
-    for counts, ones in interior.readings:
+    for counts, ones in interior.sides or interior.readings:
         for label in (0, 1):
             own = ones if label == 1 else counts - ones
             other = counts - own

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from fastbin.guarantees.certify import (
     boundary_shifts,
     certify,
     certify_bins,
+    certify_population,
     check_of_rows,
     is_of_steps,
     require_means,
@@ -39,6 +41,7 @@ from fastbin.guarantees.certify import (
 from fastbin.guarantees.evidence import (
     Evidence,
     Interior,
+    alpha_of_edges,
     as_evidence,
     has_edges_of_others,
     has_whole_ties,
@@ -172,7 +175,11 @@ def certify_set(
     if _has_one_radius(covered, kind, bound) and not class_wise:
         parts = _parts_of_one_radius(covered, alpha, cells)
     else:
-        parts = _parts(covered, _levels(covered, alpha, kind, class_wise).tolist(), kind, bound, cells, about)
+        levels = _levels(covered, alpha, kind, class_wise)
+        rest_parts: list[float | None] = [None] * len(covered)
+        if len(covered) > 1 and kind != "marginal" and not class_wise and about == "population":
+            levels, rest_parts = _beside_rests(covered, levels, alpha, bound)
+        parts = _parts(covered, levels.tolist(), rest_parts, kind, bound, cells, about)
     return _joined(every, parts, alpha=alpha, kind=kind, bound=bound, cells=cells, class_wise=class_wise, about=about)
 
 
@@ -242,7 +249,10 @@ def set_intervals(
         level = of_each if class_wise else sidak(alpha, max(1, len(covered)))
         return [_at_scores(cell, level, cells) for cell in every]
     n_sharing = sum(cell.n_covered for cell in covered) if simultaneous else 1
-    if not class_wise and not any(is_moved(cell.model) for cell in every):  # one level: one call
+    if simultaneous and not class_wise:
+        every = _sharing_rest(every)
+    has_rests = any(cell.tally.rest is not None for cell in every)
+    if not class_wise and (simultaneous or not has_rests) and not any(is_moved(cell.model) for cell in every):  # one call
         joined = interval_of_tally(Interior.joined([cell.tally for cell in every]), alpha, bound, n_sharing)
         return np.split(joined, np.cumsum([len(cell.tally.counts) for cell in every])[:-1])
     found = []
@@ -344,6 +354,44 @@ def _size(cell: _Cell, kind: str) -> tuple[int, int]:
     return max(1, min(int(reading.counts[covered].min()) for reading in cell.tally.readings)), cell.n_covered
 
 
+def _n_ranks(cell: _Cell) -> int:
+    """At how many ranks the fit of a model may have ended, as the number of bins asked for says."""
+    return max(1, (int(cell.model.n_bins_asked) or int(cell.model.n_bins)) - 1)
+
+
+def _sharing_rest(cells: list[_Cell]) -> list[_Cell]:
+    """With one level for the rests of all cells, known before the scores (Theorem F14): each rank of each has an equal part."""
+    n_ranks = float(sum(map(_n_ranks, cells)))
+    shared = []
+    for cell in cells:
+        rest = cell.tally.rest
+        tally = cell.tally if rest is None else replace(cell.tally, rest=np.where(rest > 0.0, n_ranks, 0.0))
+        shared.append(cell._replace(tally=tally))
+    return shared
+
+
+def _beside_rests(covered: list[_Cell], levels: Float64s, alpha: float, bound: str) -> tuple[Float64s, list[float | None]]:
+    """The levels of models where some may leave a rest, and into how many parts each divides the share of its rest.
+
+    The levels of models may depend on the counts of bins, but that of a rest is known before the scores: it is a part of what
+    rests have of all of alpha, as the numbers of rows and of bins asked for say (Theorems F7 and F14). The bins of models that
+    leave none have what the others leave them, too; the hull takes its own off.
+    """
+    with_rest = [cell.tally.rest is not None for cell in covered]
+    if not any(with_rest):
+        return levels, [None] * len(covered)
+    before = _levels(covered, alpha, "ece", class_wise=False)
+    of_rests = (alpha - alpha_of_edges(alpha)) * before / before.sum()
+    parts: list[float | None] = []
+    own_levels = levels.copy()
+    for j, (cell, level) in enumerate(zip(covered, levels.tolist(), strict=True)):
+        of_edges = alpha_of_edges(level)
+        parts.append((level - of_edges) / float(of_rests[j]) * _n_ranks(cell))
+        if not with_rest[j] and bound != "hull":
+            own_levels[j] = of_edges
+    return own_levels, parts
+
+
 def _has_one_radius(covered: list[_Cell], kind: str, bound: str) -> bool:
     """Whether all values are means of binomial label sums, up to a known shift, so that one radius can be computed for all."""
     return (
@@ -376,19 +424,25 @@ def _parts_of_one_radius(covered: list[_Cell], alpha: float, cells: str) -> list
     return parts
 
 
-def _parts(covered: list[_Cell], levels: list[float], kind: str, bound: str, cells: str, about: str = ABOUT[0]) -> list[_Part]:
+def _parts(
+    covered: list[_Cell], levels: list[float], rest_parts: list[float | None], kind: str, bound: str, cells: str, about: str
+) -> list[_Part]:
     """Every model at its own level; those of one value a bin at once."""
     found: dict[int, Certificate] = {}
     if bound in OF_INTERVALS and about == "population":
         plain = [j for j, cell in enumerate(covered) if not is_moved(cell.model) and not is_of_steps(cell.model)]
         if plain:
-            models, tallies = [covered[j].model for j in plain], [covered[j].tally for j in plain]
+            models = [covered[j].model for j in plain]
+            tallies = [require_interior(covered[j].model, rest_parts=rest_parts[j]) for j in plain]
             own = certify_bins(models, tallies, [levels[j] for j in plain], kind, bound)
             found = dict(zip(plain, own, strict=True))
     for j, (cell, level) in enumerate(zip(covered, levels, strict=True)):
         if j not in found:
             with _naming(cell.name, cells):
-                found[j] = certify(cell.model, level, kind, bound, about=about)
+                if about == "population":
+                    found[j] = certify_population(cell.model, level, kind, bound, rest_parts[j])
+                else:
+                    found[j] = certify(cell.model, level, kind, bound, about=about)
     return [(cell.name, found[j]) for j, cell in enumerate(covered)]
 
 
