@@ -4,6 +4,9 @@ A bin that ends at a group of equal scores holds T samples, under the condition 
 label sum is then not binomial, but lies, in order of probability, between that of T draws from the bin and r chosen samples
 plus T - r draws. Which of the two bounds which limit depends on whether the rate at the edge is above that of the bin, which is
 not known: so the interval is the hull of both.
+
+If no sample lies below the lowest edge (above the highest for "umb"), that edge is not written, and the bin is the rest: all
+that lies below the edge before. Given what lies above, its samples are draws from it, at whichever rank the fit ends.
 """
 
 from __future__ import annotations
@@ -15,17 +18,48 @@ from reference.bounds import clopper_pearson, exact_radius, sidak
 from reference.whole_ties import WholeBin, WholeTies
 
 
-def bin_interval(b: WholeBin, level: float) -> tuple[float, float]:
+SHARE_OF_REST = 0.05  # of alpha
+
+
+def rest_of(fit: WholeTies) -> int | None:
+    """The bin whose own edge is not written, if there is one. Without ties there is none."""
+    outermost = fit.n_bins - 1 if fit.scheme == "umb" else 0
+    return outermost if fit.bins[outermost].cut is not None else None
+
+
+def levels_of(fit: WholeTies, alpha: float, kind: str, *, tied: bool) -> list[float]:
+    """The failure probability of each bin.
+
+    With ties bins with edges share 1 - (1 - alpha)^.95 by Sidak ("marginal": each has all of it), and a rest has what is left
+    of alpha, divided by the number of ranks: it may be at each that the fit ends. Whether it ends so is not known before.
+    """
+    rest = rest_of(fit) if tied else None
+    sharing = 1 if kind == "marginal" else max(1, fit.n_bins - (rest is not None))
+    if not tied:
+        return [sidak(alpha, sharing)] * fit.n_bins
+    of_edges = 1.0 - (1.0 - alpha) ** (1.0 - SHARE_OF_REST)
+    found = [sidak(of_edges, sharing)] * fit.n_bins
+    if rest is not None:
+        found[rest] = (alpha - of_edges) / (fit.n_bins_asked - 1)
+    return found
+
+
+def bin_interval(b: WholeBin, level: float, *, is_rest: bool = False) -> tuple[float, float]:
     """Misses the rate of the bin with probability `level` at most, whatever the law of the scores is."""
+    if is_rest:
+        return _interval(b.x, b.T, level)
     whole, without = _interval(b.x, b.T, level), _interval(b.x - b.f, b.T - b.r, level)
     return min(whole[0], without[0]), max(whole[1], without[1])
 
 
-def intervals(fit: WholeTies, level: float) -> list[tuple[float, float]]:
+def intervals(fit: WholeTies, alpha: float, kind: str = "conditional") -> list[tuple[float, float]]:
     """For each bin. If no boundary is tied, those of Gupta & Ramdas 2021: never decided bin by bin, since a single sample at
     an edge does not exclude an atom at its score."""
+    levels = levels_of(fit, alpha, kind, tied=fit.n_tied > 0)
     if fit.n_tied > 0:
-        return [bin_interval(b, level) for b in fit.bins]
+        rest = rest_of(fit)
+        return [bin_interval(b, level, is_rest=i == rest) for i, (b, level) in enumerate(zip(fit.bins, levels, strict=True))]
+    level = levels[0]
     if fit.scheme == "umd":
         return [_interval(b.x - b.y, b.T - b.r, level) for b in fit.bins]
     # The label of a boundary is averaged in every bin but the last, and is not a draw from the bin. Only the sum is kept, so
@@ -46,18 +80,25 @@ def epsilon(
     "conditional", and the "ece" that follows from it, shares alpha among the bins that are there by Sidak; "marginal" gives
     each bin alpha. Before labels are seen ("a-priori", "hoeffding") the values are the means.
     """
-    level = alpha if kind == "marginal" else sidak(alpha, fit.n_bins)
-    return min(1.0, max(radii(fit, level, bound, values)))
+    return min(1.0, max(radii(fit, alpha, kind, bound, values)))
 
 
-def radii(fit: WholeTies, level: float, bound: str = "clopper-pearson", values: list[float] | None = None) -> list[float]:
+def radii(
+    fit: WholeTies, alpha: float, kind: str = "conditional", bound: str = "clopper-pearson", values: list[float] | None = None
+) -> list[float]:
     """One for each bin."""
     if bound == "clopper-pearson":
         served = [float(value) for value in fit.values] if values is None else values
-        limits = intervals(fit, level)
+        limits = intervals(fit, alpha, kind)
         return [max(high - value, value - low) for value, (low, high) in zip(served, limits, strict=True)]
+    levels = levels_of(fit, alpha, kind, tied=fit.n_tied > 0)
     if fit.n_tied > 0:
-        return [_tied_radius(b, level, bound, fit.scheme) for b in fit.bins]
+        rest = rest_of(fit)
+        return [
+            _tied_radius(b, level, bound, fit.scheme, is_rest=i == rest)
+            for i, (b, level) in enumerate(zip(fit.bins, levels, strict=True))
+        ]
+    level = levels[0]
     if bound == "hoeffding":
         raise ValueError("without ties Hoeffding's bound is the closed formula of the paper")
     if fit.scheme == "umd":
@@ -66,7 +107,7 @@ def radii(fit: WholeTies, level: float, bound: str = "clopper-pearson", values: 
     return [exact_radius(n, level) + (1.0 / T if n < T else 0.0) for n, T in own]
 
 
-def _tied_radius(b: WholeBin, level: float, bound: str, scheme: str) -> float:
+def _tied_radius(b: WholeBin, level: float, bound: str, scheme: str, *, is_rest: bool) -> float:
     """The mean of T labels, and that of T - r, may each be off by a tail of level / 2, and the value may lie between them.
 
     Leaving one label out of T moves their mean by at most 1 / T; leaving out r - 1 more moves that of T - 1 by at most
@@ -75,6 +116,8 @@ def _tied_radius(b: WholeBin, level: float, bound: str, scheme: str) -> float:
     of = one_sided_radius if bound == "a-priori" else _hoeffding
     if b.r == 0:
         return of(b.T, level)
+    if is_rest:
+        return of(b.T, level) + (1.0 / b.T if scheme == "umd" else 0.0)
     if scheme == "umd":
         return max(of(b.T, level) + 1.0 / b.T, of(b.T - b.r, level) + (b.r - 1) / (b.T - 1))
     return max(of(b.T, level), of(b.T - b.r, level) + b.r / b.T)

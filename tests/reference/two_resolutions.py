@@ -15,8 +15,8 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
-from reference.bounds import _largest, binomial_cdf, clopper_pearson, sidak
-from reference.hull import bin_interval
+from reference.bounds import _largest, binomial_cdf, clopper_pearson
+from reference.hull import bin_interval, levels_of, rest_of
 from reference.uniform_mass import boundary_ranks
 from reference.whole_ties import WholeTies
 
@@ -53,9 +53,9 @@ class FineEdge:
 
 
 def bin_candidates(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[int]:
-    """The candidates of a bin: above the rank of its own edge, and not above the samples below its next edge."""
+    """The candidates of a bin: above the rank of its own edge, if it is written, and not above the samples below its next."""
     own = fit.bins[b].cut
-    first = own.rank if own is not None else 0
+    first = own.rank if own is not None and b != rest_of(fit) else 0
     last = _samples_below(fit, b) + fit.bins[b].T
     return [k for k in ranks if first < k <= last]
 
@@ -89,8 +89,7 @@ def fine_edges(fit: WholeTies, b: int, ranks: Sequence[int]) -> list[FineEdge]:
 def edges_between(fit: WholeTies, b: int, ranks: Sequence[int], edges: Sequence[float]) -> list[FineEdge]:
     """Edges of steps inside a bin, wherever they stand: from a candidate below each up to one that does not lie below it.
 
-    Where there is no such candidate the ranks are 0 and one more than the last sample of the bin. The lowest bin begins at its
-    cut, if it has one: nothing of it lies below an edge at or under that score, whose rank is 0.
+    Where there is no such candidate the ranks are 0 and one more than the last sample of the bin.
     """
     candidates = bin_candidates(fit, b, ranks)
     found = []
@@ -99,10 +98,7 @@ def edges_between(fit: WholeTies, b: int, ranks: Sequence[int], edges: Sequence[
             continue
         under = [k for k in candidates if fit.scores[k - 1] < edge]
         above = [k for k in candidates if fit.scores[k - 1] >= edge]
-        last, own = _samples_below(fit, b) + fit.bins[b].T, fit.bins[b].cut
-        if own is not None and edge <= own.score:
-            found.append(FineEdge(edge, 0, 0, 0))
-            continue
+        last = _samples_below(fit, b) + fit.bins[b].T
         found.append(FineEdge(edge, min(above, default=last + 1), bisect_left(fit.scores, edge), max(under, default=0)))
     return found
 
@@ -184,21 +180,23 @@ def edge_bound(
     tied = n_tied(fit, ranks) > 0
     if labelled is not None and tied:
         raise ValueError("scores without labels are for fits without ties")
-    level = alpha if kind == "marginal" else sidak(alpha, fit.n_bins)
+    levels, rest = levels_of(fit, alpha, kind, tied=tied), rest_of(fit)
     bounds = []
-    for b, (whole, served) in enumerate(zip(fit.bins, values, strict=True)):
+    for b, (whole, served, level) in enumerate(zip(fit.bins, values, levels, strict=True)):
         candidates, start = bin_candidates(fit, b, ranks), _samples_below(fit, b)
         edges = fine_edges(fit, b, ranks) if steps is None else edges_between(fit, b, ranks, steps)
         of_edges = share if candidates else 0.0
         # Without ties the sample at the edge is left out, and the T - r inside are draws from the bin.
         T, r, skipped = (whole.T, whole.r, 0) if tied else (whole.T - whole.r, 0, whole.r)
+        if b == rest:
+            r = 0
         gamma = of_edges * level / max(len(candidates), 1)
         places = [edge.rank - start - skipped for edge in edges]
         lower_places = [max(edge.lower_rank - start - skipped, 0) for edge in edges]
         shares = bound_edges(T, r, places, lower_places, gamma)
         own_level = (1 - of_edges) * level
         x, n = labelled[b] if labelled is not None else (whole.x - whole.y, T)
-        limits = bin_interval(whole, own_level) if tied else _clopper_pearson(x, n, own_level)
+        limits = bin_interval(whole, own_level, is_rest=b == rest) if tied else _clopper_pearson(x, n, own_level)
         mean = mean_served(served, shares)
         bounds.append(BinBound(limits, mean, shares, max(limits[1] - mean[0], mean[1] - limits[0])))
     return bounds

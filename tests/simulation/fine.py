@@ -67,7 +67,8 @@ def edges_of(
     fits.tied |= (size[:, ranks - 1] > 1).any(axis=1)
     plain = ~fits.tied[:, None]
     start = np.cumsum(fits.T, axis=1) - fits.T
-    first = start + fits.r  # the rank of the bin's own edge
+    sure = np.where(fits.is_rest, 0, fits.r)
+    first = start + sure  # the rank of the bin's own edge
     of_bin = np.full((repetitions, len(ranks)), -1)
     for b in range(n_bins):
         inside = (ranks > first[:, b : b + 1]) & (ranks <= (start + fits.T)[:, b : b + 1]) & fits.is_there[:, b : b + 1]
@@ -87,7 +88,7 @@ def edges_of(
 
     # Without ties the sample at the edge of the bin is left out, and the others are draws from the bin.
     left_out = np.where(plain, fits.r, 0)
-    T, r, from_ = (mine(part) for part in (fits.T - left_out, fits.r - left_out, start + left_out))
+    T, r, from_ = (mine(part) for part in (fits.T - left_out, sure - left_out, start + left_out))
     levels = level_of(fits, 0.1, "conditional")
     gamma = SHARE * levels / np.maximum(candidates, 1)
     shares = np.where(candidates > 0, SHARE, 0.0)

@@ -15,11 +15,13 @@ import pytest
 from scipy.stats import binom
 from simulation.failures import ALPHA, limit, sizes
 from simulation.laws import Array, Law, atoms_among, mixed
-from simulation.whole import Fits, clopper_pearson, hull, level_of, simulated
+from simulation.whole import SHARE_OF_REST, Fits, clopper_pearson, hull, level_of, simulated
 
 import fastbin as fb
 
 Bools = npt.NDArray[np.bool_]
+# The hull may be asked for where other samples would have shared scores, and left a bin without an edge.
+ALPHA_OF_EDGES = -math.expm1((1.0 - SHARE_OF_REST) * math.log1p(-ALPHA))
 
 
 def misses_given_its_edge(bound: str, T: int, mass: float) -> float:
@@ -53,8 +55,7 @@ def fits_of_all_samples(n: int, n_atoms: int, bound: str, alpha: float, seed: in
         rows = np.array(picked)
         model = fb.UniformMassBinning(2, seed=seed).fit(scores[rows], labels[rows]).model_
         certificate = model.certificate(alpha, bound=bound)
-        # Below an unwritten edge nothing is promised.
-        first = [scores[rows].min() if certificate.silent else 0.0, *model.edges]
+        first = [0.0, *model.edges]
         is_one = model.n_bins == 1
         counts.append(np.bincount(rows, minlength=2 * n_atoms))
         firsts.append([round(atom * n_atoms) for atom in first] + [n_atoms] * is_one)
@@ -108,7 +109,7 @@ def missed(fits: Fits) -> Array:
     """For each repetition whether an interval misses: by "clopper-pearson", by "hull"; and whether nothing was tied."""
     levels = level_of(fits, ALPHA, "conditional")
     low, high = hull(fits, levels)
-    plain, of_all = fits.is_there & ~fits.tied[:, None], np.broadcast_to(levels, fits.T.shape)
+    plain, of_all = fits.is_there & ~fits.tied[:, None], level_of(fits, ALPHA_OF_EDGES, "conditional")
     wide = low.copy(), high.copy()
     T, x, level = fits.T[plain], (fits.x - fits.y)[plain], of_all[plain]
     wide[0][plain] = clopper_pearson(x, T, level)[0]
@@ -158,7 +159,7 @@ def test_the_simulated_rule_is_that_of_the_certificate() -> None:
         scores, labels = rng.random(n), rng.random(n) < 0.3
         model = fb.UniformMassBinning(n_bins).fit(scores, labels).model_
         assert model.n_tied == 0
-        level = -math.expm1(math.log1p(-ALPHA) / n_bins)
+        level = -math.expm1(math.log1p(-ALPHA_OF_EDGES) / n_bins)
         edge = np.arange(n_bins) > 0
         x, T = model.label_sums, model.counts + edge
         ends = clopper_pearson(x, T, np.full(n_bins, level))[0], clopper_pearson(x + edge, T, np.full(n_bins, level))[1]

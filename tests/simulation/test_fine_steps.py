@@ -20,7 +20,7 @@ import fastbin as fb
 from fastbin.guarantees.certify import SHARE_OF_MASSES, StepMasses
 from fastbin.guarantees.evidence import require_interior
 from fastbin.guarantees.intervals import interval_of_interior
-from fastbin.intervals import clopper_pearson, sidak
+from fastbin.intervals.binomial import exact_ends
 
 
 class Cell(NamedTuple):
@@ -74,14 +74,10 @@ def with_edges_at_all_ends(model: fb.BinnedModel, scores: Array) -> fb.BinnedMod
     )  # fmt: skip
 
 
-def bins_of(law: Law, model: fb.BinnedModel, lowest: float) -> tuple[Array, Array, Array]:
-    """The mass below the start of each step, below its end, and the rate of each bin.
-
-    If the lowest group holds a cut, nothing was seen below it, and the promise begins there.
-    """
-    begin = lowest if model.tie_counts is not None and model.tie_counts[0, 0] > 0 else 0.0
-    edges = np.maximum(mass_below(law, model.edges), begin)
-    starts, ends = np.append(begin, edges), np.append(edges, 1.0)
+def bins_of(law: Law, model: fb.BinnedModel) -> tuple[Array, Array, Array]:
+    """The mass below the start of each step, below its end, and the rate of each bin."""
+    edges = mass_below(law, model.edges)
+    starts, ends = np.append(0.0, edges), np.append(edges, 1.0)
     ones = np.add.reduceat(law.ones_below(ends) - law.ones_below(starts), model.first_step)
     return starts, ends, ones / np.add.reduceat(ends - starts, model.first_step)
 
@@ -101,16 +97,16 @@ def failures(cell: Cell, name: str, repetitions: int) -> dict[str, float]:
                 scores[labelled], labels[labelled], unlabelled=others
             ).model_  # fmt: skip
         assert model.scheme == "certified-fine"
-        starts, ends, rates = bins_of(law, model, scores[0])
+        starts, ends, rates = bins_of(law, model)
         served = np.add.reduceat(model.values * (ends - starts), model.first_step)
         served /= np.add.reduceat(ends - starts, model.first_step)
         failed["served"] += bool((np.abs(served - rates) > model.certificate(ALPHA).radii).any())
 
         interior = require_interior(model)
-        level = sidak(ALPHA, int(interior.is_covered.sum()))
+        level = interior.levels(ALPHA, int(interior.is_covered.sum()))
         hard = model if unlabelled else with_edges_at_all_ends(model, scores)
-        starts, ends, rates = bins_of(law, hard, scores[0])
-        low, high = interval_of_interior(interior, clopper_pearson, (1.0 - SHARE_OF_MASSES) * level).T
+        starts, ends, rates = bins_of(law, hard)
+        low, high = interval_of_interior(interior, exact_ends, (1.0 - SHARE_OF_MASSES) * level).T
         inner, bins, least, most = StepMasses(hard).shares_below(SHARE_OF_MASSES * level)
         of_bins = np.append(starts[hard.first_step], 1.0)
         share = (starts[inner] - of_bins[bins]) / np.diff(of_bins)[bins]

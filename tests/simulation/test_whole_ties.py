@@ -98,14 +98,18 @@ def test_what_is_promised_before_the_labels(name: str, repetitions: int) -> None
 
     def beyond(fits: Fits) -> Array:
         failed = np.empty((len(fits.tied), 2))
+        levels = level_of(fits, ALPHA, "conditional")
         for i, there in enumerate(fits.is_there):
-            level = float(level_of(fits, ALPHA, "conditional")[i, 0])
-            T, r = fits.T[i, there].tolist(), fits.r[i, there].tolist()
+            columns = (part[i, there].tolist() for part in (fits.T, fits.r, fits.is_rest, levels))
+            of_bins = list(zip(*columns, strict=True))
             errors = np.abs(fits.rates - fits.values)[i, there]
             for j, of in enumerate((radius, lambda n, level: math.sqrt(math.log(2.0 / level) / (2.0 * max(n, 1))))):
                 bounds = [
-                    max(of(t, level) + (1.0 / t if k else 0.0), of(t - k, level) + (k - 1) / (t - 1) if k > 1 else 0.0)
-                    for t, k in zip(T, r, strict=True)
+                    max(
+                        of(t, level) + (1.0 / t if k else 0.0),
+                        of(t - k, level) + (k - 1) / (t - 1) if k > 1 and not rest else 0.0,
+                    )
+                    for t, k, rest, level in of_bins
                 ]
                 failed[i, j] = (errors > np.array(bounds)).any()
         return failed
@@ -165,19 +169,16 @@ def test_the_simulation_fits_as_the_reference_does(name: str, scheme: str) -> No
             assert (slow.n_tied > 0) == fits.tied[i]
             there = fits.is_there[i]
             assert fits.values[i][there].tolist() == [float(value) for value in slow.values]
-            limits = slow_hull.intervals(slow, float(level_of(fits, ALPHA, "conditional")[i, 0]))
+            limits = slow_hull.intervals(slow, ALPHA)
             assert np.stack([low[i], high[i]], axis=1)[there] == pytest.approx(np.array(limits), abs=1e-10)
             assert fits.rates[i][there] == pytest.approx(true_rates(law, slow), abs=1e-9)
 
 
 def true_rates(law: Law, slow: WholeTies) -> Array:
-    """One for each bin of a fit. Where the outermost group holds a cut, scores beyond it were not seen, and are left out."""
-    lowest, highest, ends = slow.bins[0].cut, slow.bins[-1].cut, np.array([0.0, *slow.edges, 1.0])
+    """One for each bin of a fit."""
+    ends = np.array([0.0, *slow.edges, 1.0])
     if slow.scheme == "umb":
         ends[1:-1] = law.past(ends[1:-1])
-        ends[-1] = law.past(np.array([highest.score]))[0] if highest is not None else 1.0
-    elif lowest is not None:
-        ends[0] = lowest.score
     return np.diff(law.ones_below(ends)) / np.diff(ends)
 
 

@@ -21,7 +21,7 @@ class Fits:
     """Arrays of shape (repetitions, n_bins asked); column b is the bin whose lower edge has the rank number b, 0 the lowest.
 
     Under "umb" upper for lower, and n_bins - 1 the highest. `is_there` tells the bins that there are, and `tied` the
-    repetitions in which a boundary is tied.
+    repetitions in which a boundary is tied. A bin without an edge of its own, the rest, has all that lies beyond the edge before.
     """
 
     scheme: str
@@ -40,6 +40,15 @@ class Fits:
     @property
     def n_bins(self) -> Integers:
         return self.is_there.sum(axis=1)
+
+    @property
+    def is_rest(self) -> Bools:
+        """The outermost bin where r samples lie at its edge, which is not written: there is a rank, and no sample beyond it."""
+        found = np.zeros_like(self.is_there)
+        order = slice(None, None, -1) if self.scheme == "umb" else slice(None)
+        outermost = np.argmax(self.is_there[:, order], axis=1)
+        found[:, order][np.arange(len(found)), outermost] = True
+        return found & (self.r > 0) & self.tied[:, None]
 
     @property
     def leaves_out(self) -> Integers:
@@ -71,13 +80,13 @@ def fit(law: Law, scores: Array, labels: Bools, n_bins: int, scheme: str, seeds:
         ranks = [n + 1 - k for k in reversed(ranks_of(n, n_bins, scheme))]
         mirrored = _cut(scores[:, ::-1], labels[:, ::-1], ranks, seeds, mirrored=True)
         columns = {name: part[:, ::-1] if part.ndim == 2 else part for name, part in mirrored.items()}
-        last = np.where(columns["r"] > 0, law.past(columns.pop("edge")), 1.0)
+        last = np.where(columns.pop("has_edge"), law.past(columns.pop("edge")), 1.0)
         first = np.concatenate([np.zeros((repetitions, 1)), last[:, :-1]], axis=1)
         # A bin that is not there has no upper edge of its own: it is the next one below that is there that counts.
         first = np.maximum.accumulate(np.where(np.roll(columns["is_there"], 1, axis=1), first, 0.0), axis=1)
     else:
         columns = _cut(scores, labels, ranks_of(n, n_bins, scheme), seeds, mirrored=False)
-        first = np.where(columns["r"] > 0, columns.pop("edge"), 0.0)
+        first = np.where(columns.pop("has_edge"), columns.pop("edge"), 0.0)
         last = np.concatenate([first[:, 1:], np.ones((repetitions, 1))], axis=1)
         there_above = np.concatenate([columns["is_there"][:, 1:], np.ones((repetitions, 1), np.bool_)], axis=1)
         last = np.minimum.accumulate(np.where(there_above, last, 1.0)[:, ::-1], axis=1)[:, ::-1]
@@ -124,7 +133,8 @@ def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.u
         digests[drawn[0]], edge[drawn], C[drawn], ones[drawn], columns["r"][drawn]
     )
     C[:, 0] = 0
-    return {**columns, "C": C, "edge": edge, "is_there": is_there, "tied": (C > 1).any(axis=1)}
+    has_edge = (columns["r"] > 0) & (below > 0)
+    return {**columns, "C": C, "edge": edge, "has_edge": has_edge, "is_there": is_there, "tied": (C > 1).any(axis=1)}
 
 
 def groups_of(scores: Array) -> tuple[Integers, Integers]:
@@ -182,19 +192,26 @@ def clopper_pearson(x: Integers, n: Integers, level: Array) -> tuple[Array, Arra
     return low, high
 
 
+SHARE_OF_REST = 0.05  # of alpha, in fits with ties
+
+
 def level_of(fits: Fits, alpha: float, kind: str) -> Array:
-    """The failure probability of each bin, of shape (repetitions, 1)."""
-    if kind == "marginal":
-        return np.full((len(fits.tied), 1), alpha)
-    return -np.expm1(np.log1p(-alpha) / fits.n_bins)[:, None]
+    """The failure probability of each bin, of shape (repetitions, bins asked for)."""
+    is_rest, of_edges = fits.is_rest, -np.expm1((1.0 - SHARE_OF_REST) * np.log1p(-alpha))
+    own = np.where(fits.tied, of_edges, alpha)[:, None]
+    if kind != "marginal":
+        n_sharing = np.maximum(fits.n_bins - is_rest.sum(axis=1), 1)
+        own = -np.expm1(np.log1p(-own) / n_sharing[:, None])
+    return np.where(is_rest, (alpha - of_edges) / max(1, fits.T.shape[1] - 1), own)
 
 
 def hull(fits: Fits, levels: Array) -> tuple[Array, Array]:
-    """The intervals of all bins, at levels of shape (repetitions, 1); [0, 1] for a missing bin."""
+    """The intervals of all bins, at their levels; [0, 1] for a missing bin."""
     shape = fits.T.shape
     low, high, levels = np.zeros(shape), np.ones(shape), np.broadcast_to(levels, shape)
     tied = fits.is_there & fits.tied[:, None]
-    low[tied], high[tied] = _hull_of(*(part[tied] for part in (fits.T, fits.x, fits.r, fits.f)), levels[tied])
+    r, f = (np.where(fits.is_rest, 0, part) for part in (fits.r, fits.f))
+    low[tied], high[tied] = _hull_of(*(part[tied] for part in (fits.T, fits.x, r, f)), levels[tied])
     plain = fits.is_there & ~fits.tied[:, None]
     T, x = fits.T[plain], fits.x[plain]
     if fits.scheme == "umd":
