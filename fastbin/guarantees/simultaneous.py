@@ -361,7 +361,7 @@ def _n_ranks(cell: _Cell) -> int:
 
 def _sharing_rest(cells: list[_Cell]) -> list[_Cell]:
     """With one level for the rests of all cells, known before the scores (Theorem F14): each rank of each has an equal part."""
-    n_ranks = float(sum(map(_n_ranks, cells)))
+    n_ranks = float(sum(_n_ranks(cell) for cell in cells if cell.n_covered))
     shared = []
     for cell in cells:
         rest = cell.tally.rest

@@ -57,14 +57,12 @@ class Segments:
     def fit(self, rng: np.random.Generator, n: int, estimator: Any) -> Fitted:
         at = rng.integers(0, len(self.scores), n)
         estimator.fit(self.scores[at], rng.random(n) < self.chances[at], self.cells[at])
-        return self.truth_of(estimator.model_, at)
+        return self.truth_of(estimator.model_)
 
-    def truth_of(self, models: fb.ModelSet, at: Integers) -> Fitted:
-        """The truth about a fit to the rows with these numbers."""
-        least = np.full(models.n_models, np.inf)
-        np.minimum.at(least, models.find(self.cells[at]), self.scores[at])
+    def truth_of(self, models: fb.ModelSet) -> Fitted:
+        """The truth about a fit to some of the rows."""
         names = [models.pooled_cells if name is None else (name,) for name, _ in models.numbered]
-        return Fitted.of(models, [self.column(keys) for keys in names], least)  # type: ignore[arg-type]
+        return Fitted.of(models, [self.column(keys) for keys in names])  # type: ignore[arg-type]
 
 
 @dataclass
@@ -92,8 +90,8 @@ class Classes:
         at = rng.integers(0, len(self.matrix), n)
         estimator.fit(self.matrix[at], (rng.random((n, 1)) >= self._steps[at]).sum(axis=1))
         if isinstance(estimator, fb.multi.TopLabelBinning):
-            return self.tops.truth_of(estimator.model_, at)
-        return Fitted.of(estimator.model_, self._columns, self.matrix[at].min(axis=0))
+            return self.tops.truth_of(estimator.model_)
+        return Fitted.of(estimator.model_, self._columns)
 
 
 @dataclass
@@ -109,12 +107,9 @@ class Fitted:
     masses: Array
 
     @classmethod
-    def of(cls, models: fb.ModelSet, columns: list[Column], least: Array) -> Fitted:
-        """The truth about models of these populations; `least` has the smallest score that each was fitted to."""
-        sums = [
-            _sums_of_bins(model, column, score)
-            for (_, model), column, score in zip(models.numbered, columns, least, strict=True)
-        ]
+    def of(cls, models: fb.ModelSet, columns: list[Column]) -> Fitted:
+        """The truth about models of these populations."""
+        sums = [_sums_of_bins(model, column) for (_, model), column in zip(models.numbered, columns, strict=True)]
         counts, ones, values = np.concatenate(sums, axis=1)
         with np.errstate(invalid="ignore"):
             return cls(models, ones / counts, values / counts, counts / counts.sum())
@@ -128,12 +123,10 @@ class Fitted:
         return np.split(of_bins, self.models.first_bin[1:-1])
 
 
-def _sums_of_bins(model: fb.BinnedModel, column: Column, least: float) -> Array:
+def _sums_of_bins(model: fb.BinnedModel, column: Column) -> Array:
     """For each bin: the number of rows, the labels of 1 that are expected, and the sum of the values served."""
     assert not model.edge_keys.any()  # a score at an edge lies above it
-    begins_at_group = model.tie_counts is not None and model.tie_counts[0, 0] > 0
-    lowest = np.searchsorted(column.scores, least) if begins_at_group else 0  # what the promise of the lowest bin is about
-    ends = np.concatenate([[lowest], np.searchsorted(column.scores, model.edges), [len(column.scores)]])
+    ends = np.concatenate([[0], np.searchsorted(column.scores, model.edges), [len(column.scores)]])
     counts = np.diff(ends)
     of_steps = np.stack([counts, np.diff(column.ones_below[ends]), counts * model.values])
     return np.asarray(np.add.reduceat(of_steps, model.first_step, axis=1))

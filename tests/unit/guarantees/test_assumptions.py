@@ -1,4 +1,4 @@
-"""The assumptions of a promise, which theorem it rests on, and where it says nothing, in certificates and on pages."""
+"""The assumptions of a promise, which theorem it rests on, and what it is about, in certificates and on pages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from wordings import refused
 
 import fastbin as fb
 from fastbin.guarantees.certificate import ASSUMPTIONS, sentences
+from fastbin.guarantees.law import one_sided_radius
+from fastbin.intervals import clopper_pearson, sidak
 from fastbin.shift import ImportanceWeightedBinning, LabelShift
 from oracle import REPOSITORY
 
@@ -103,8 +105,6 @@ def test_with_ties_at_edges_or_edges_of_others_the_hull_is_nothing_new() -> None
 
 def test_the_hull_is_that_of_both_labels() -> None:
     """The interval of Theorem F2 holds those of a whole group of one sample, whatever its label: Theorem F1."""
-    from fastbin.intervals import clopper_pearson, sidak
-
     model = fb.UniformMassBinning(4).fit(*rows(60)).model_
     level, hull = sidak(0.1, 4), model.certificate(bound="hull").radii
     for b in range(1, 4):
@@ -187,25 +187,72 @@ def test_the_masses_are_the_small_part(truth: str) -> None:
     assert 0.05 < np.mean(shares) < 0.29
 
 
-# ------------------------------------------------------------------------------------------------- where nothing is promised
+# ------------------------------------------------------------------------------------------------- bins without an edge of their own
 
 
 @pytest.mark.parametrize("make", [fb.UniformMassBinning, fb.CertifiedCalibration])
-def test_an_unwritten_lowest_edge_is_in_the_sentence(make) -> None:
+def test_a_bin_without_an_edge_is_promised_whole(make) -> None:
     scores, labels = rows()
-    heavy = make(5).fit(np.where(scores < 0.7, 0.0, scores), labels)
+    heavy, light = (make(5).fit(np.where(scores < at, 0.0, scores.round(2)), labels) for at in (0.7, 0.1))
     assert heavy.model_.tie_counts[0, 0] > 0
+    assert light.model_.tie_counts[0, 0] == 0
     for kind in ("conditional", "marginal", "ece"):
-        assert "nothing is promised below the lowest calibration score" in str(heavy.certificate(kind=kind))
-    light = make(5).fit(np.where(scores < 0.1, 0.0, scores), labels)
-    assert light.certificate().silent == ""
-    assert "nothing is promised" not in str(light.certificate())
+        assert "promised" not in str(heavy.certificate(kind=kind))
+        assert "F14" in heavy.certificate(kind=kind).theorem
+        assert "F14" not in light.certificate(kind=kind).theorem
 
 
-def test_the_mirror_image() -> None:
+OF_EDGES = 1.0 - 0.9**0.95  # what a rest leaves of alpha = .1
+
+
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+def test_the_rest_is_all_samples_beyond_the_next_edge(scheme: str) -> None:
     scores, labels = rows()
-    cal = fb.UniformMassBinning(5, scheme="umb").fit(np.where(scores > 0.3, 1.0, scores), labels)
-    assert "(nothing is promised above the highest calibration score)" in str(cal.certificate())
+    scores = np.where(scores < 0.7, 0.0, scores)
+    model = fb.UniformMassBinning(10, scheme=scheme).fit(1.0 - scores if scheme == "umb" else scores, labels).model_
+    place = model.n_bins - 1 if scheme == "umb" else 0
+    inside = scores < (1.0 - model.edges[-1] if scheme == "umb" else model.edges[0])
+    x, T = int(labels[inside].sum()), int(inside.sum())
+    for simultaneous, n_edges in ((True, model.n_bins - 1), (False, 1)):
+        found = model.interval(0.1, simultaneous=simultaneous)
+        np.testing.assert_allclose(found[place], clopper_pearson([x], [T], (0.1 - OF_EDGES) / 9)[0], rtol=1e-12)
+        sure, sure_ones, left_out = model.tie_counts.T
+        counts, ones = model.counts + (scheme == "umd"), model.label_sums + (left_out if scheme == "umd" else 0)
+        level = 1.0 - (1.0 - OF_EDGES) ** (1.0 / n_edges)
+        whole, without = clopper_pearson(ones, counts, level), clopper_pearson(ones - sure_ones, counts - sure, level)
+        hull = np.stack([np.minimum(whole, without)[:, 0], np.maximum(whole, without)[:, 1]], axis=1)
+        others = np.arange(model.n_bins) != place
+        np.testing.assert_allclose(found[others], hull[others], rtol=1e-12)
+
+
+def test_a_fit_that_might_have_left_a_rest_spares_its_share() -> None:
+    scores, labels = rows()
+    model = fb.UniformMassBinning(5).fit(scores.round(2), labels).model_
+    assert model.tie_counts[0, 0] == 0
+    low, high = model.interval(0.1)[0]
+    level = 1.0 - 0.9 ** (0.95 / model.n_bins)
+    np.testing.assert_allclose([low, high], clopper_pearson(model.label_sums[:1], model.counts[:1], level)[0], rtol=1e-12)
+
+
+def test_rows_below_all_that_placed_edges_are_in_the_rest() -> None:
+    scores, labels = rows()
+    scores = np.where(scores < 0.7, 0.3, scores)
+    scores[:3], labels[:3] = 0.1, True
+    model = fb.UniformMassBinning(10, edges_share=0.25, seed=2).fit(scores, labels).model_
+    counted = int(model.counts.sum()) + model.n_bins
+    assert counted == 1997  # none of the three placed an edge
+    inside = scores < model.edges[0]
+    expected = clopper_pearson([int(labels[inside].sum())], [int(inside.sum())], (0.1 - OF_EDGES) / 9)[0]
+    np.testing.assert_allclose(model.interval(0.1)[0], expected, rtol=1e-12)
+    # The mean of the counted rows is off that of all by their share at most.
+    before = model.certificate(bound="a-priori")
+    assert before.epsilon > one_sided_radius(int(inside.sum()), (0.1 - OF_EDGES) / 9) + 3 / inside.sum()
+
+
+def test_the_number_of_ranks_must_be_known() -> None:
+    scores, labels = rows()
+    model = fb.UniformMassBinning(5).fit(np.where(scores < 0.7, 0.0, scores), labels).model_
+    refused(fb.GuaranteeError, "give n_bins_asked", model._replace(n_bins_asked=0).certificate)
 
 
 def test_the_value_of_a_bin_whose_edge_is_not_written_leaves_a_sample_out() -> None:
@@ -217,15 +264,13 @@ def test_the_value_of_a_bin_whose_edge_is_not_written_leaves_a_sample_out() -> N
     assert light.counts[0] == np.count_nonzero(scores < light.edges[0])
 
 
-def test_sets_say_where_they_are_silent_and_how_a_pool_is_mixed() -> None:
+def test_a_pool_is_promised_as_it_was_mixed() -> None:
     scores, labels = rows(4000)
     cells = np.random.default_rng(1).choice(["large", "zeros", "s", "t"], 4000, p=[0.6, 0.37, 0.02, 0.01])
     scores = np.where((cells == "zeros") & (scores < 0.8), 0.0, scores)
     cal = fb.multi.SegmentedBinning(fb.UniformMassBinning(5), min_points=200).fit(scores, labels, cells)
     for kind in ("conditional", "marginal", "ece"):
-        said = str(cal.certificate(kind=kind))
-        assert "2 segments and the pool (as mixed in calibration)" in said
-        assert "(nothing is promised below the lowest calibration score of 'zeros')" in said
+        assert "2 segments and the pool (as mixed in calibration)" in str(cal.certificate(kind=kind))
 
 
 # ------------------------------------------------------------------------------------------------- own theorems

@@ -18,6 +18,7 @@ from wordings import refused
 import fastbin as fb
 from fastbin import BinnedModel, GuaranteeError, InputError, InputTypeError, guarantees, intervals
 from fastbin._core.schemes import ClassRate, ClassRates
+from fastbin.guarantees.evidence import alpha_of_edges
 from fastbin.guarantees.n_bins import interior_counts
 from fastbin.guarantees.simultaneous import share_alpha
 from reference import joint as reference
@@ -344,9 +345,56 @@ def test_intervals_of_one_model_are_its_own(class_wise: bool) -> None:
 def test_intervals_where_whole_groups_lie_at_edges() -> None:
     models = [fit(600, 2, 2, n_bins=5), fit(1000, 1, n_bins=10)]
     level = intervals.sidak(0.1, models[0].n_bins + 10)
-    for ends, model in zip(guarantees.set_intervals(models), models, strict=True):
-        assert np.array_equal(ends, guarantees.interval(model, level, simultaneous=False))
+    # Models of distinct scores have what those with ties leave for a bin without an edge.
+    for ends, model, own in zip(guarantees.set_intervals(models), models, (level, alpha_of_edges(level)), strict=True):
+        np.testing.assert_allclose(ends, guarantees.interval(model, own, simultaneous=False), rtol=1e-12)
+    for ends, model in zip(guarantees.set_intervals(models, simultaneous=False), models, strict=True):
+        assert np.array_equal(ends, guarantees.interval(model, simultaneous=False))
     refused(GuaranteeError, "cell 0: whole groups", guarantees.set_intervals, models, bound="empirical-bernstein")
+
+
+def with_rest(n: int, seed: int, n_bins: int) -> BinnedModel:
+    """Of a fit to scores of which 70 % are 0."""
+    rng = np.random.default_rng(seed)
+    uniform = rng.random(n)
+    model = fb.UniformMassBinning(n_bins).fit(np.where(uniform < 0.7, 0.0, uniform), rng.random(n) < uniform).model_
+    assert model.tie_counts[0, 0] > 0
+    return model  # type: ignore[no-any-return]
+
+
+@pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
+def test_the_levels_of_rests_are_known_before_the_scores() -> None:
+    """A rest has its part of what rests have of alpha by the numbers of rows and of bins alone; edges have the usual shares."""
+    models = [with_rest(600, 3, 5), with_rest(3000, 4, 10), fit(600, 2, 2, n_bins=5), fit(1000, 1, n_bins=10)]
+    of_edges = 1.0 - 0.9**0.95
+    before = reference.shares([m.n_samples // m.n_bins_asked for m in models], [m.n_bins_asked for m in models], 0.1)
+    joint = guarantees.certify_set(models, 0.1, "conditional", "clopper-pearson")
+    for model, share, (_, part) in zip(models, before, joint.parts, strict=True):
+        at_edges = 1.0 - (1.0 - part.alpha) ** 0.95 if model.n_tied else part.alpha  # type: ignore[operator]
+        sure, sure_ones, left_out = np.array(model.tie_counts).T if model.n_tied else np.zeros((3, model.n_bins), np.int64)
+        rest = np.flatnonzero(sure[:1] > 0)
+        levels = np.full(model.n_bins, 1.0 - (1.0 - at_edges) ** (1.0 / (model.n_bins - len(rest))))
+        levels[rest] = (0.1 - of_edges) * share / sum(before) / (model.n_bins_asked - 1)
+        counts, ones = model.counts + (sure > 0), model.label_sums + left_out
+        sure[rest], sure_ones[rest] = 0, 0
+        for value, level, radius, *tally in zip(
+            model.values, levels, part.radii, ones, counts, ones - sure_ones, counts - sure, strict=True
+        ):  # fmt: skip
+            ends = intervals.clopper_pearson(tally[::2], tally[1::2], float(level))
+            assert radius == pytest.approx(np.abs(ends - value).max(), abs=1e-12)
+    chances = [1.0 - part.alpha for _, part in joint.parts[:3]]
+    assert math.prod(chances) ** 0.95 * (1.0 - joint.parts[3][1].alpha) == pytest.approx(1.0 - of_edges, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
+def test_a_rest_of_steps_has_its_part_in_sets_too() -> None:
+    scores = np.arange(1, 900) / 900
+    fine = fb.CertifiedCalibration(5).fit(np.where(scores < 0.7, 0.0, scores), scores > 0.5).model_
+    assert guarantees.certify_set([fine]).parts[0][1] == guarantees.certify(fine)
+    part = guarantees.certify_set([fine, with_rest(3000, 4, 10)]).parts[0][1]
+    alone = guarantees.certify(fine, part.alpha)
+    assert part.radii[1:] == alone.radii[1:]
+    assert part.radii[0] != alone.radii[0]
 
 
 def test_ten_thousand_models_take_seconds() -> None:
