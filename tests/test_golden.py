@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import pickle
 import warnings
 from collections.abc import Callable
@@ -30,7 +31,16 @@ READERS: dict[str, Callable[[bytes], Any]] = {
 OTHER_INTERVALS = {
     "0.1.0/models/label-shift": "the file does not say how the target rate was estimated, and 0.1.0 took it as exact",
     "0.1.0/models/label-shift-known": "the file does not say that the target rate was known",
+    "08191bb/models/umb-whole": "the edge of its highest bin is not written, and it does not say of how many bins that is one",
 }
+
+
+def alpha_of_today(model: fb.BinnedModel, version: str, alpha: float) -> float:
+    """At which alpha the bins with edges have today the level that they had at `alpha`: .95 of it, in the logarithm.
+
+    Since then fits with whole ties leave a share of alpha for a bin whose edge is not written (docs/guarantees.md, Theorem F14).
+    """
+    return -math.expm1(math.log1p(-alpha) / 0.95) if version == "08191bb" and model.ties == "whole" else alpha
 
 
 @cache
@@ -100,13 +110,14 @@ def check_answers(model: fb.BinnedModel, told: dict[str, Any]) -> None:
         assert model.step(scores, tie_keys=keys).tolist() == told.get("steps", told["bins"])
 
 
-def check_intervals(model: fb.BinnedModel, told: dict[str, Any]) -> None:
-    for alpha, ends in told["intervals"].items():
+def check_intervals(model: fb.BinnedModel, told: dict[str, Any], version: str) -> None:
+    for text, ends in told["intervals"].items():
+        alpha = alpha_of_today(model, version, float(text))
         if ends is None:
             with pytest.raises(fb.GuaranteeError):
-                model.interval(float(alpha))
+                model.interval(alpha)
         else:
-            assert np.allclose(model.interval(float(alpha)).ravel(), doubles(ends), rtol=1e-9, atol=1e-300)
+            assert np.allclose(model.interval(alpha).ravel(), doubles(ends), rtol=1e-9, atol=1e-300)
 
 
 @files("models")
@@ -115,7 +126,7 @@ def test_models(version: str, name: str) -> None:
     check_parts(model, told)
     check_answers(model, told)
     if f"{version}/models/{name}" not in OTHER_INTERVALS:
-        check_intervals(model, told)
+        check_intervals(model, told, version)
     again = fb.BinnedModel.from_bytes(model.to_bytes())
     check_parts(again, told)
     check_answers(again, told)
