@@ -14,7 +14,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.ranks import CUTS
 from fastbin.guarantees.certificate import check_prior
-from fastbin.guarantees.law import ece_bound, exact_radius, failures_above, last_where, worst_failure
+from fastbin.guarantees.law import ece_bound, exact_radius, failures_above, largest_mean_errors, last_where, worst_failure
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import special_functions
 
@@ -75,13 +75,13 @@ def epsilon(
         Failure probability, from 1e-100 to 1/2 (not used by "expected-ece").
     kind : {"conditional", "marginal", "expected-ece", "ece"}
         "conditional": all bins at once; "marginal": the bin of the next sample; "expected-ece": the mean of the
-        l_p-ECE for p in [1, 2]; "ece": the expected calibration error. See `Certificate`.
+        expected calibration error; "ece": that error itself. See `Certificate`.
     bound : {"a-priori", "hoeffding"}
         "hoeffding": the papers' closed formulas, Gupta & Ramdas 2021, (8) for "umd", (10) for "ze" and "umb", (11) where
         delta > 0 or the kind is "marginal", Theorem 4(b) for "expected-ece". "a-priori": the same promise with
         the exact binomial radius (`exact_radius`) in place of Hoeffding's inequality and Sidak's level in place of the union
-        bound; for "expected-ece" the bound that the proof of Theorem 4(b) gives, up to sqrt(2) below the one stated; for
-        "ece" the smaller of that of `ece_bound` and the conditional one, which is smaller for up to four bins.
+        bound; for "expected-ece" the exact mean error of a binomial mean at its largest (de Moivre: fastbin, Theorem F15); for
+        "ece" the smaller of that of `ece_bound` and the conditional one, which is smaller for up to three bins.
     scheme : {"umd", "ze", "umb"}
         "ze" and "umb" average a boundary label in every bin but the last, which costs 1 / count.
     delta : float
@@ -143,7 +143,7 @@ def promised(
         )
     shifts = [1.0 / (count + 1) if boundary else 0.0 for count, boundary in cells]
     if kind == "expected-ece":
-        return max(math.sqrt(0.25 / count + delta * delta) + shift for count, shift in zip(counts, shifts, strict=True))
+        return float((largest_mean_errors(counts, delta) + shifts).max())
     level = alpha if kind == "marginal" else sidak(alpha, n_bins)
     radius = max(exact_radius(count, level) + shift for count, shift in zip(counts, shifts, strict=True))
     if kind == "ece":  # both are known before the data, so the smaller of the two costs no alpha

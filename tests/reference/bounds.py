@@ -9,6 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
+
+import numpy as np
+from scipy.stats import binom
 
 HALVINGS = 48  # to 2**-48 = 3.6e-15
 
@@ -143,11 +147,24 @@ def mass_upper_bound(count: int, n: int, alpha: float) -> float:
     return _largest(lambda p: binomial_cdf(count, n, p) > level)
 
 
-def ece_bound(counts: Sequence[int], n: int, alpha: float) -> float:
+@cache
+def largest_mean_deviation(n: int) -> float:
+    """The largest E|X / n - p| of X ~ Binomial(n, p), by its definition at the p where each piece between k / n is largest."""
+    x = np.arange(n + 1)
+    found = 0.0
+    for k in range(1, n + 1):
+        p = k / (n + 1)
+        found = max(found, float((binom.pmf(x, n, p) * np.abs(x / n - p)).sum()))
+    return found
+
+
+def ece_bound(
+    counts: Sequence[int], n: int, alpha: float, deviation: Callable[[int], float] = largest_mean_deviation
+) -> float:
     """A bound on the expected calibration error that holds with probability 1 - alpha, before labels are seen (McDiarmid).
 
-    Given the boundaries, one label moves the ECE by at most p_b / N_b, and E[ECE] <= (1/2) sum p_b / sqrt(N_b). So
-    ECE <= (1/2) sum p_b / sqrt(N_b) + sqrt(max(p_b / N_b) ln(1 / alpha') / 2). The masses p_b are bounded by
+    Given the boundaries, one label moves the ECE by at most p_b / N_b, and E[ECE] <= sum p_b D(N_b), with D the largest mean
+    deviation, or a bound on it. So ECE <= sum p_b D(N_b) + sqrt(max(p_b / N_b) ln(1 / alpha') / 2). The masses p_b are bounded by
     mass_upper_bound at alpha_p / B each; the worst masses under these bounds that sum to 1 fill the smallest bins first.
     alpha_p = alpha / 10 and alpha' = 9 alpha / 10.
     """
@@ -157,7 +174,7 @@ def ece_bound(counts: Sequence[int], n: int, alpha: float) -> float:
     left, mean_error = 1.0, 0.0
     for count, bound in sorted(zip(counts, bounds, strict=True)):
         mass = min(bound, left)
-        mean_error += 0.5 * mass / math.sqrt(count)
+        mean_error += mass * deviation(count)
         left -= mass
     steepest = max(bound / count for count, bound in zip(counts, bounds, strict=True))
     return mean_error + math.sqrt(steepest * math.log(1.0 / alpha_labels) / 2.0)

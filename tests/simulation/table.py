@@ -63,7 +63,7 @@ def promised() -> str:
             row += [_number(papers), _number(ours)]
         rows.append(row)
     header = ["n", "bins", "(8)", "a-priori", "(11) marginal", "a-priori", "ECE by (8)", "direct"]
-    header += ["mean ECE by Theorem 4(b)", "by its proof"]
+    header += ["mean ECE by Theorem 4(b)", "exact"]
     return _markdown(header, rows)
 
 

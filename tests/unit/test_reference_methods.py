@@ -97,7 +97,7 @@ FORMULAS: dict[str, Callable[..., dict[str, Any]]] = {
     "exact_radius": lambda N, alpha: {"eps": bounds.exact_radius(N, alpha)},
     "certificate": lambda x, N, values, a: {"radii": bounds.certificate_radii(x, N, numbers(values), a)},
     "mass_upper": lambda N, n, a: {"p": bounds.mass_upper_bound(N, n, a)},
-    "ece_mcdiarmid": lambda N, n, alpha: {"bound": bounds.ece_bound(N, n, alpha)},
+    "ece_mcdiarmid": lambda N, n, alpha: {"bound": bounds.ece_bound(N, n, alpha, lambda count: 0.5 / math.sqrt(count))},
     "thm4_radius": lambda ones, N, B, alpha: {"radius": bounds.empirical_bernstein_radius(ones, N, alpha / B)},
     "cor3": corollary_3,
     "umd_bounds": gupta_and_ramdas,

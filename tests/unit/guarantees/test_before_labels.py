@@ -158,10 +158,24 @@ def test_papers_formulas_oracle(case: Case) -> None:
         "eps1": guarantees.epsilon(n, n_bins, alpha, "marginal", "hoeffding"),
         "eps2": guarantees.epsilon(n, n_bins, alpha, "ece", "hoeffding"),
         "e_ece": guarantees.epsilon(n, n_bins, alpha, "expected-ece", "hoeffding"),
-        "e_ece_from_proof": guarantees.epsilon(n, n_bins, alpha, "expected-ece"),
     }
     for name, value in found.items():
         assert close(value, case.expected[name], case.tolerance), name
+    # What the proof of Theorem 4(b) gives is the root of a mean square; the mean itself is a fifth smaller.
+    if n // n_bins > 20:
+        assert 0.79 < guarantees.epsilon(n, n_bins, alpha, "expected-ece") / case.expected["e_ece_from_proof"] < 0.82
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.001, 0.3])
+@pytest.mark.parametrize(("n", "n_bins"), [(1000, 10), (61, 5), (19, 10)])
+def test_the_mean_error_is_that_of_the_worst_frequency(n: int, n_bins: int, delta: float) -> None:
+    counts = np.diff([math.ceil(Fraction(b * (n + 1), n_bins)) for b in range(n_bins + 1)]) - 1
+    expected = max(
+        min(reference.largest_mean_deviation(count) + delta, math.sqrt(0.25 / count + delta**2)) for count in counts.tolist()
+    )
+    assert guarantees.epsilon(n, n_bins, 0.1, "expected-ece", delta=delta) == pytest.approx(expected, rel=1e-9)
+    if (n, delta) == (1000, 0.0):
+        assert round(expected, 4) == 0.0402
 
 
 @cases("umd_bounds_delta")
@@ -384,11 +398,13 @@ def test_bad_input_is_named() -> None:
 @cases("ece_mcdiarmid")
 def test_ece_bound_oracle(case: Case) -> None:
     inputs = case.inputs
-    assert close(guarantees.ece_bound(inputs["N"], inputs["n"], inputs["alpha"]), case.expected["bound"], case.tolerance)
+    # The oracle bounds mean deviations by standard deviations.
+    found = guarantees.ece_bound(inputs["N"], inputs["n"], inputs["alpha"])
+    assert 0.83 * case.expected["bound"] < found < 0.92 * case.expected["bound"]
     sums = [count // 3 for count in inputs["N"]]
     model = fitted(sums, inputs["N"], n_samples=inputs["n"])
     certificate = guarantees.certify(model, inputs["alpha"], "ece", "a-priori")
-    assert close(certificate.epsilon, case.expected["bound"], case.tolerance)
+    assert certificate.epsilon == found
     assert "McDiarmid" in certificate.theorem
 
 
@@ -417,11 +433,11 @@ def test_ece_of_changed_values_pays_for_the_change() -> None:
 
 def test_ece_covers_empty_bins_by_their_values() -> None:
     model = fitted([10, 0], [100, 0], values=np.array([0.1, 0.5]), scheme="fixed-width", ties="none", n_samples=100)
-    certificate = guarantees.certify(model, 0.1, "ece")
-    assert certificate.uncovered_bins == ()
+    certificate = guarantees.certify(model, 0.1, "ece", "a-priori")
+    assert certificate.uncovered_bins == guarantees.certify(model, 0.1, "ece").uncovered_bins == ()
     # One bin holds all that was seen: its mass may be 1, and the empty one's is bounded by a Clopper-Pearson bound.
     empty_mass = theory.mass_upper([0], 100, 0.005)[0]
-    mean = 0.5 * empty_mass + 0.05 * (1 - empty_mass)
+    mean = 0.5 * empty_mass + reference.largest_mean_deviation(100) * (1 - empty_mass)
     assert certificate.epsilon == pytest.approx(mean + math.sqrt(math.log(1 / 0.09) / 200), rel=1e-9)
 
 
@@ -469,7 +485,7 @@ def test_rare_labels_are_better_served_by_the_conditional_certificate() -> None:
     """As docs/guarantees.md says, with its figures."""
     model = fitted([0, 1, 0, 0, 1, 0, 0, 0, 1, 0], [300] + [299] * 9, n_samples=3000)
     single, one = (guarantees.certify(model, bound=bound).epsilon for bound in ("clopper-pearson", "common"))
-    assert round(guarantees.certify(model, kind="ece", bound="a-priori").epsilon, 3) == 0.051
+    assert round(guarantees.certify(model, kind="ece", bound="a-priori").epsilon, 3) == 0.045
     assert round(guarantees.certify(model, kind="ece").epsilon, 3) == 0.015
     assert single == pytest.approx(0.022, abs=0.002)
     assert one == pytest.approx(0.025, abs=0.002)

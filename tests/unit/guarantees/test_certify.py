@@ -90,8 +90,8 @@ def test_a_priori_certificates_equal_epsilon(scheme: str, kind: str, n: int, n_b
     expected = guarantees.epsilon(n, n_bins, 0.1, kind, scheme=scheme)
     assert certificate.epsilon == pytest.approx(expected, rel=1e-12)
     if kind == "ece":
-        # Once the labels are seen, how far a mean can be from that of the others is known better than 1 / count.
-        assert guarantees.certify(model, 0.1, kind).epsilon <= expected + 1e-15
+        # The bound with labels may be a few per cent larger, where all frequencies are near one half.
+        assert guarantees.certify(model, 0.1, kind).epsilon <= 1.04 * expected
     assert certificate.radii is None
     assert certificate.alpha == (None if kind == "expected-ece" else 0.1)
 
@@ -116,7 +116,7 @@ def test_other_partitions_are_promised_what_their_counts_allow(scheme: str) -> N
     marginal = guarantees.certify(model, 0.1, "marginal", "hoeffding")
     assert marginal.epsilon == pytest.approx(math.sqrt(math.log(20) / 100))
     mean = guarantees.certify(model, 0.1, "expected-ece")
-    assert mean.epsilon == pytest.approx(0.5 / math.sqrt(50))
+    assert mean.epsilon == pytest.approx(reference.largest_mean_deviation(50), rel=1e-9)
     assert "Appendix B" in hoeffding.theorem
 
 

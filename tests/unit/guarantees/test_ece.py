@@ -68,7 +68,8 @@ def by_hand(counts: list[int], ones: list[int], n: int, alpha: float, shifts: li
     largest = max(mass * max(high, 1 - low) / count for mass, (low, high), count in zip(masses, ends, counts, strict=True))
     third, logarithm = largest * math.log(1 / (0.7 * alpha)) / 3, math.log(1 / (0.7 * alpha))
     mean = filled([deviation + shift for deviation, shift in zip(deviations, shifts, strict=True)])
-    return mean + third + math.sqrt(third**2 + 2 * variance * logarithm)
+    steepest = max(mass / count for mass, count in zip(masses, counts, strict=True))
+    return mean + min(third + math.sqrt(third**2 + 2 * variance * logarithm), math.sqrt(steepest * logarithm / 2))
 
 
 @pytest.mark.parametrize(
