@@ -38,7 +38,7 @@ OTHER_INTERVALS = {
 def alpha_of_today(model: fb.BinnedModel, version: str, alpha: float) -> float:
     """At which alpha the bins with edges have today the level that they had at `alpha`: .95 of it, in the logarithm.
 
-    Since then fits with whole ties leave a share of alpha for a bin whose edge is not written (docs/guarantees.md, Theorem F14).
+    Since then fits with whole ties leave a share of alpha for a bin whose edge is not written (fastbin, Theorem F14).
     """
     return -math.expm1(math.log1p(-alpha) / 0.95) if version == "08191bb" and model.ties == "whole" else alpha
 

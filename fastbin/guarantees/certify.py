@@ -150,9 +150,7 @@ def certify(
     return certify_population(evidence, alpha, kind, bound_for(evidence, kind, bound))
 
 
-def certify_population(
-    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None
-) -> Certificate:
+def certify_population(evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None) -> Certificate:
     """The promise about new samples; `rest_parts` as in `require_interior`."""
     if is_moved(evidence):
         return _certify_moved(evidence, alpha, kind, bound, rest_parts)
@@ -588,9 +586,7 @@ _OF_STEPS = (
 )
 
 
-def certify_steps(
-    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None
-) -> Certificate:
+def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None) -> Certificate:
     """The certificate of a model of two resolutions; see `fastbin.guarantees.certify`."""
     interior = require_interior(evidence, rest_parts=rest_parts)
     expected = {"ece": ("data",), "conditional": (*OF_INTERVALS, "common")}.get(kind, OF_INTERVALS)

@@ -128,7 +128,7 @@ class Interior:
         return self.counts > 0
 
     def levels(self, alpha: float, n_sharing: int, share: Callable[[float, int], float] = sidak) -> float | Float64s:
-        """The failure probability of each bin, where `n_sharing` bins share alpha by this rule; one number if all have the same.
+        """The failure probability of each bin, where `n_sharing` bins share alpha by this rule; one number if it is the same.
 
         Whether there is a rest is not known before the scores, so its share is taken from alpha in every fit that can have one.
         """
@@ -140,7 +140,7 @@ class Interior:
 
 
 def alpha_of_edges(alpha: float) -> float:
-    """What the bins with an edge of their own have of alpha, in a fit that may leave a rest.
+    """The part of alpha that bins with an edge of their own have, in a fit that may leave a rest.
 
     In this form models that hold together with the product of their chances leave the share of the rest together, too.
     """
@@ -329,17 +329,15 @@ def _whole_interior(evidence: Evidence, rest_parts: float | None) -> Interior:
         return Interior(first, second, no_boundary, parts)
     if evidence.n_bins_asked < 2:
         raise GuaranteeError(
-            "the model does not say how many bins were asked for, by which alpha is shared where the lowest edge is not written "
-            "(fastbin, Theorem F14); give n_bins_asked, or fit it again from samples"
+            "the outermost edge is not written, and the model does not say at how many ranks that may happen, which share "
+            "alpha (fastbin, Theorem F14); give n_bins_asked, or fit it again from samples"
         )
     parts[place] = evidence.n_bins_asked - 1 if rest_parts is None else rest_parts
-    # Rows that placed no edge may lie beyond all that did.
-    uncounted = np.array([evidence.n_samples, evidence.n_positive]) - np.sum(first, axis=1)
-    of_rest = [column.copy() for column in first]
-    if evidence.edges_share < 1.0:
-        for column, beyond in zip(of_rest, uncounted.tolist(), strict=True):
-            column[place] += beyond
-    everything = Reading(*of_rest)
-    is_rest = parts > 0.0
-    beside = Reading(*(np.where(is_rest, all_rows, own) for all_rows, own in zip(everything, second, strict=True)))
-    return Interior(everything, beside, no_boundary, parts, (first, second))
+    of_rest = np.array([column[place] for column in first])
+    if evidence.edges_share < 1.0:  # rows that placed no edge may lie beyond all that did
+        of_rest += np.array([evidence.n_samples, evidence.n_positive]) - np.sum(first, axis=1)
+    all_rows, others = (
+        Reading(*(np.where(parts > 0.0, whole, column) for whole, column in zip(of_rest, side, strict=True)))
+        for side in (first, second)
+    )
+    return Interior(all_rows, others, no_boundary, parts, (first, second))

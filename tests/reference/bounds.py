@@ -158,14 +158,12 @@ def largest_mean_deviation(n: int) -> float:
     return found
 
 
-def ece_bound(
-    counts: Sequence[int], n: int, alpha: float, deviation: Callable[[int], float] = largest_mean_deviation
-) -> float:
+def ece_bound(counts: Sequence[int], n: int, alpha: float, deviation: Callable[[int], float] = largest_mean_deviation) -> float:
     """A bound on the expected calibration error that holds with probability 1 - alpha, before labels are seen (McDiarmid).
 
     Given the boundaries, one label moves the ECE by at most p_b / N_b, and E[ECE] <= sum p_b D(N_b), with D the largest mean
-    deviation, or a bound on it. So ECE <= sum p_b D(N_b) + sqrt(max(p_b / N_b) ln(1 / alpha') / 2). The masses p_b are bounded by
-    mass_upper_bound at alpha_p / B each; the worst masses under these bounds that sum to 1 fill the smallest bins first.
+    deviation, or a bound on it. So ECE <= sum p_b D(N_b) + sqrt(max(p_b / N_b) ln(1 / alpha') / 2). The masses p_b are bounded
+    by mass_upper_bound at alpha_p / B each; the worst masses under these bounds that sum to 1 fill the smallest bins first.
     alpha_p = alpha / 10 and alpha' = 9 alpha / 10.
     """
     alpha_masses, alpha_labels = alpha / 10.0, 0.9 * alpha

@@ -17,7 +17,6 @@ from functools import cache
 from reference.bounds import clopper_pearson, exact_radius, sidak
 from reference.whole_ties import WholeBin, WholeTies
 
-
 SHARE_OF_REST = 0.05  # of alpha
 
 

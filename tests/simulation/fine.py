@@ -66,8 +66,7 @@ def edges_of(
     group, size = groups_of(scores)
     fits.tied |= (size[:, ranks - 1] > 1).any(axis=1)
     plain = ~fits.tied[:, None]
-    start = np.cumsum(fits.T, axis=1) - fits.T
-    sure = np.where(fits.is_rest, 0, fits.r)
+    start, sure = np.cumsum(fits.T, axis=1) - fits.T, np.where(fits.is_rest, 0, fits.r)
     first = start + sure  # the rank of the bin's own edge
     of_bin = np.full((repetitions, len(ranks)), -1)
     for b in range(n_bins):

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import betaincinv
 
 from reference.bounds import binomial_cdf, clopper_pearson, exact_radius, sidak
-from reference.hull import bin_interval, epsilon, intervals, one_sided_radius
+from reference.hull import epsilon, intervals, one_sided_radius
 from reference.two_resolutions import beta_quantile, bin_candidates, edge_bound, fine_edges, fine_ranks, inside, step_counts
 from reference.uniform_mass import boundary_ranks, uniform_mass
 from reference.whole_ties import SCHEMES, WholeTies, chosen_by, is_too_thin, whole_ties

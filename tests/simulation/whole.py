@@ -21,7 +21,7 @@ class Fits:
     """Arrays of shape (repetitions, n_bins asked); column b is the bin whose lower edge has the rank number b, 0 the lowest.
 
     Under "umb" upper for lower, and n_bins - 1 the highest. `is_there` tells the bins that there are, and `tied` the
-    repetitions in which a boundary is tied. A bin without an edge of its own, the rest, has all that lies beyond the edge before.
+    repetitions in which a boundary is tied. A bin without an edge of its own, the rest, has all beyond the edge before.
     """
 
     scheme: str

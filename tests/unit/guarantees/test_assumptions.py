@@ -187,7 +187,7 @@ def test_the_masses_are_the_small_part(truth: str) -> None:
     assert 0.05 < np.mean(shares) < 0.29
 
 
-# ------------------------------------------------------------------------------------------------- bins without an edge of their own
+# ------------------------------------------------------------------------------------------------- bins without an edge
 
 
 @pytest.mark.parametrize("make", [fb.UniformMassBinning, fb.CertifiedCalibration])

@@ -354,7 +354,7 @@ def test_intervals_where_whole_groups_lie_at_edges() -> None:
 
 
 def with_rest(n: int, seed: int, n_bins: int) -> BinnedModel:
-    """Of a fit to scores of which 70 % are 0."""
+    """A model of scores of which 70 % are 0."""
     rng = np.random.default_rng(seed)
     uniform = rng.random(n)
     model = fb.UniformMassBinning(n_bins).fit(np.where(uniform < 0.7, 0.0, uniform), rng.random(n) < uniform).model_
