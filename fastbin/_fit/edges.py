@@ -452,18 +452,20 @@ def _whole_groups(scores: Float64s) -> Iterator[Int64s]:
 # many segments places the edges of each.
 
 
-def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int) -> bool:
+def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int, scheme: str = "umd") -> bool:
     """Whether ties took bins away so that the promise suffers, which a fit warns of; `counts` are T, `tie_counts` r, f and y.
 
     True where at most half of the bins are left, which tell far fewer scores apart; or where a bin, without the r samples that
     ties placed at its edge (Theorem F1), keeps fewer than half of its T samples or of an equal share of all samples: one heavy
-    score begins it, and the hull of F1 may be much wider. Sizes alone decide, never labels. Other fits with fewer bins than
-    asked for are not worth a word: their certificates are about as narrow as without ties, those of forests among them.
+    score begins it, and the hull of F1 may be much wider; not so the outermost bin, of which all samples count where its edge is
+    not written (Theorem F14). Sizes alone decide, never labels. Other fits with fewer bins than asked for are not worth a word:
+    their certificates are about as narrow as without ties, those of forests among them.
     """
     left = len(counts)
     if left >= asked:
         return False
-    placed = np.zeros(left, np.int64) if tie_counts is None else tie_counts[:, 0]
+    placed = np.zeros(left, np.int64) if tie_counts is None else tie_counts[:, 0].copy()
+    placed[-1 if scheme == "umb" else 0] = 0
     wanted = np.maximum(counts, np.sum(counts) / asked)
     return 2 * left <= asked or bool(np.any(2 * (counts - placed) < wanted))
 

@@ -319,7 +319,7 @@ class _CheckedUniformMass(NamedTuple):
         given, n_bins = self.given, len(parts["counts"])
         if "weight_sums" in parts:  # others have samples
             require_weight(parts)
-        if given.ties == "whole" and ties_cost_bins(parts["counts"], parts.get("tie_counts"), n_bins_asked):
+        if given.ties == "whole" and ties_cost_bins(parts["counts"], parts.get("tie_counts"), n_bins_asked, given.scheme):
             may_share = given.scheme != "ums" and given.edges_share == 1.0 and parts["n_tied"] > 0
             given._warn(on_fewer_bins(n_bins, n_bins_asked, may_share=may_share), stacklevel=4)
         return BinnedModel._of(

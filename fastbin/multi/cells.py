@@ -205,7 +205,7 @@ def _fit_together(
         left, wanted, is_tied = int(n_bins[number]), int(asked[number]), bool(parts["n_tied"][number])
         counts = parts["counts"][ends[number] - left : ends[number]]
         tie_counts = parts["tie_counts"][tie_ends[number] - left : tie_ends[number]] if is_tied else None
-        if ties_cost_bins(counts, tie_counts, wanted):
+        if ties_cost_bins(counts, tie_counts, wanted, getattr(calibrator, "scheme", "umd")):
             told.append((names[number], on_fewer_bins(left, wanted, may_share=is_tied)))
     if are_hard_labels(rows.scores):
         told += [(name, HARD_LABELS) for name in names]
