@@ -457,9 +457,9 @@ def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int, scheme
 
     True where at most half of the bins are left, which tell far fewer scores apart; or where a bin, without the r samples that
     ties placed at its edge (Theorem F1), keeps fewer than half of its T samples or of an equal share of all samples: one heavy
-    score begins it, and the hull of F1 may be much wider; not so the outermost bin, of which all samples count where its edge is
-    not written (Theorem F14). Sizes alone decide, never labels. Other fits with fewer bins than asked for are not worth a word:
-    their certificates are about as narrow as without ties, those of forests among them.
+    score begins it, and the hull of F1 may be much wider; not so the outermost bin, all samples of which count where its edge
+    is not written (Theorem F14). Sizes alone decide, never labels. Other fits with fewer bins than asked for are not worth a
+    word: their certificates are about as narrow as without ties, those of forests among them.
     """
     left = len(counts)
     if left >= asked:
