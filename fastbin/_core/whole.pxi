@@ -136,7 +136,7 @@ cdef int deal_slices(const Groups *groups, const int64_t *ranks, uint64_t seed, 
     cdef uint64_t digest = digest_groups(seed, groups)
     cdef int64_t taken = 0, passed = 0, chosen = 0, f = 0, y = 0, start = 0
     for b in range(groups.n_ranks):
-        if b == 0 or groups.score[b] != groups.score[b - 1]:
+        if b == 0 or groups.below[b] != groups.below[b - 1]:
             taken = passed = 0
         chosen = ranks[b] - groups.below[b] - taken
         if groups.equal[b] == 1:

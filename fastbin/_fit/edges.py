@@ -127,15 +127,13 @@ def find_with_slices(source: Source, ranks_of: RanksOf, n_ranks: int, seed: int)
     Nothing where samples are too few, or have importance weights. Samples of one score stand in a random order, seeded by a
     digest of the seed and of the groups at cuts.
     """
-    if source.weighted() is not None:
-        return source.find(ranks_of, n_ranks), {}
 
     def all_ranks(n_samples: int) -> Int64s:
         return np.union1d(ranks_of(n_samples), slice_ranks(n_samples))
 
     found = source.find(all_ranks, n_ranks)
     ranks, cuts = (np.searchsorted(found.ranks, sought(found.n_samples)) for sought in (ranks_of, slice_ranks))
-    if len(cuts) == 0:
+    if len(cuts) == 0 or source.weighted() is not None:  # whether rows have weights is known after a pass
         return found.take(ranks), {}
     groups = found.take(cuts)
     return found.take(ranks), {

@@ -40,7 +40,7 @@ class Parts:
         raise NotImplementedError
 
     def _interval_at(self, at: Any) -> Any:
-        """What intervals of rows are about where nobody says it: scores, where values are finer than bins."""
+        """Bins or scores: which of them intervals of rows are about. By default scores, where values are finer than bins."""
         if at is not None:
             return check_choice(at, "at", tuple(NAMES_OF_ENDS))
         return "score" if any(model.n_steps > model.n_bins for _, model in self.numbered) else "bin"

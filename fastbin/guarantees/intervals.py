@@ -107,7 +107,7 @@ def check_interval_bound(bound: Any) -> str:
 
 
 def check_at(at: Any, bound: str, simultaneous: bool) -> str:
-    """What intervals are about; those at scores are of one kind."""
+    """Bins or scores: which of them intervals are about. Those at scores are by one bound, and simultaneous."""
     at = check_choice(at, "at", AT)
     if at == "score" and (bound != "clopper-pearson" or not simultaneous):
         remedy = "intervals at scores are by bound='clopper-pearson', and all at once: leave both out, or pass at='bin'"

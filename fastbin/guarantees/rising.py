@@ -74,7 +74,7 @@ class Slices(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What holds at once, whatever is served: of the masses of slices, of the averages served, and of the frequencies."""
+    """All that holds at once, whatever is served: of the masses of slices, of the averages served, and of the frequencies."""
 
     logarithm: float  # of 1 / the level of the confidence set
     low: Float64s  # masses
@@ -111,7 +111,7 @@ def slices_of(evidence: Evidence, of: Any = None) -> Slices:
         mean = (sums[-1] / n, sums[-1] / n)
     rises = np.maximum(np.diff(ends), 0.0)
     of_all = max(0.0, highest - lowest)
-    return Slices(counts, ones, average, rises, below is not None, n, int(evidence.n_positive), mean, of_all)  # type: ignore[attr-defined]
+    return Slices(counts, ones, average, rises, below is not None, n, int(evidence.n_positive), mean, of_all)
 
 
 def require_slices(evidence: Evidence) -> Int64s:
@@ -198,7 +198,7 @@ def certify_mean_error(evidence: Evidence, alpha: float, kind: str, about: str, 
         evidence, epsilon, np.ones(int(evidence.n_bins), np.bool_), alpha=alpha, kind=kind, bound="slices", theorem=theorem,
         assumptions=sentences("rises", "labels" if of_rows else "draws", "training"), about=about,
     )  # fmt: skip
-    return replace(certificate, silent="", n_samples=int(slices.counts.sum()) if of_rows else slices.n_samples)
+    return replace(certificate, n_samples=int(slices.counts.sum())) if of_rows else certificate
 
 
 def _two_sided(slices: Slices, alpha: float, *, of_rows: bool) -> float:
@@ -224,7 +224,7 @@ def _excess(slices: Slices, tail: float, *, of_rows: bool, above: bool) -> float
 
 # ------------------------------------------------------------------------------------------------- the band
 
-# Of more slices than this the lengths of blocks grow by powers of the square root of two: fewer blocks, each at a higher level.
+# Beyond so many slices the lengths of blocks grow by powers of the square root of two: fewer blocks, each at a higher level.
 ALL_BLOCKS = 60
 
 

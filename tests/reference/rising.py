@@ -101,7 +101,7 @@ def of_rows(slices: Sequence[Slice], alpha: float) -> Events:
 
 
 def within_slices(events: Events) -> float:
-    """What the truth can rise within slices."""
+    """How much the truth can rise within slices."""
     between = max([0.0, *events.high[1:-1]]) * max(0.0, events.highest[1] - events.lowest[0]) / 2
     between += events.high[0] * bernoulli(*events.lowest) + events.high[-1] * bernoulli(*events.highest)
     return min(between, max(events.high) / 2)

@@ -128,15 +128,18 @@ def test_inspect_in_words(model: fb.BinnedModel) -> None:
     assert f"{model.bin_values[1]:.4f}   {low:.4f} to {high:.4f}" in told
 
 
-def test_predict_serves_steps_and_the_intervals_of_bins(model: fb.BinnedModel) -> None:
-    run("predict", "c.fbm", "t.csv", "--interval", "0.1", "-o", "o.csv")
+@pytest.mark.parametrize("at", ["bin", "score", None])
+def test_predict_serves_steps_and_intervals_of_bins_or_scores(model: fb.BinnedModel, at: Any) -> None:
+    run("predict", "c.fbm", "t.csv", "--interval", "0.1", *(["--at", at] if at else []), "-o", "o.csv")
     with Path("o.csv").open() as file:
         rows = list(csv.DictReader(file))
     scores = np.array([row["p"] for row in rows], float)
     np.testing.assert_array_equal(np.array([row["calibrated"] for row in rows], float), model.predict(scores))
-    ends = np.array([[row["calibrated_lower"], row["calibrated_upper"]] for row in rows], float)
-    np.testing.assert_array_equal(ends, model.predict_interval(scores, alpha=0.1))
-    np.testing.assert_array_equal(ends, model.interval(0.1)[model.assign(scores)])
+    end = "_if_rising" if at == "score" or (at is None and model.has_steps) else ""
+    ends = np.array([[row[f"calibrated_lower{end}"], row[f"calibrated_upper{end}"]] for row in rows], float)
+    np.testing.assert_array_equal(ends, model.predict_interval(scores, alpha=0.1, at=at))
+    if not end:
+        np.testing.assert_array_equal(ends, model.interval(0.1)[model.assign(scores)])
 
 
 def test_assess_has_the_error_by_bin_and_by_step(model: fb.BinnedModel) -> None:

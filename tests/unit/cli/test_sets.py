@@ -179,8 +179,12 @@ def test_predict_by_segment() -> None:
     shown = read_csv(run("predict", "regions.fbm", "test.csv", "--segment", "region", "--interval", "0.1").stdout)
     assert np.array_equal(numbers(shown["calibrated"]), REGIONAL.predict(SCORES[2000:], REGIONS[2000:]))
     ends = REGIONAL.predict_interval(SCORES[2000:], REGIONS[2000:], alpha=0.1)
-    assert np.array_equal(numbers(shown["calibrated_lower"]), ends[:, 0])
-    assert np.array_equal(numbers(shown["calibrated_upper"]), ends[:, 1])
+    assert np.array_equal(numbers(shown["calibrated_lower_if_rising"]), ends[:, 0])
+    assert np.array_equal(numbers(shown["calibrated_upper_if_rising"]), ends[:, 1])
+    at_bins = run("predict", "regions.fbm", "test.csv", "--segment", "region", "--interval", "0.1", "--at", "bin").stdout
+    ends = REGIONAL.predict_interval(SCORES[2000:], REGIONS[2000:], alpha=0.1, at="bin")
+    assert np.array_equal(numbers(read_csv(at_bins)["calibrated_lower"]), ends[:, 0])
+    assert "--at says" in run("predict", "regions.fbm", "test.csv", "--segment", "region", "--at", "bin", code=1).output
     assert list(shown)[:4] == ["p", "y", "region", "branch"]
 
 

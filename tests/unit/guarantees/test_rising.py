@@ -218,7 +218,7 @@ def test_the_certificate_of_the_default() -> None:
         "With probability at least 90 % over the 10,000 calibration samples, if the true frequency of label 1 does not fall as "
         "the score rises, the predicted probability is on average within 0.0"
     )
-    assert (certificate.bound, certificate.radii, certificate.silent) == ("slices", None, "")
+    assert (certificate.bound, certificate.radii) == ("slices", None)
     of_rows = model.certificate(kind="mean-error", about="calibration rows")
     assert 0.04 < of_rows.epsilon < certificate.epsilon
     assert (of_rows.n_samples, certificate.n_samples) == (10_000 - 51, 10_000)
