@@ -41,7 +41,7 @@ from fastbin._core.fit import (
     split_keys,
     tally_between,
 )
-from fastbin._fit.quantiles import Boundaries, RanksOf, Source, groups_at, run_starts
+from fastbin._fit.quantiles import NO_RANKS, Boundaries, RanksOf, Source, groups_at, run_starts
 from fastbin._fit.rows import Rows, RowsSource, limits_of
 from fastbin._fit.tally import (
     KEY_ABOVE,
@@ -665,7 +665,8 @@ def fit_pooled_steps(
     order = np.argsort(scores, kind="stable")
     at_bin_edges = groups_at(bin_edges, scores[order], labels[order])
     bins = fitted.bins._replace(tally=Tally(counts - at_edges.counts, label_sums - at_edges.label_sums), groups=at_bin_edges)
-    return fitted._replace(bins=bins, tally=tally, unlabelled=everyone.counts - tally.counts)
+    _, slices = find_with_slices(RowsSource(labelled), lambda _: NO_RANKS, 0, seed)
+    return fitted._replace(bins=bins, tally=tally, unlabelled=everyone.counts - tally.counts, slices=slices)
 
 
 # ------------------------------------------------------------------ fingerprints

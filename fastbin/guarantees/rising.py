@@ -120,8 +120,8 @@ def require_slices(evidence: Evidence) -> Int64s:
     if label_sums is None:
         raise GuaranteeError(
             "the model keeps no slices, which promises about scores rest on if the truth rises with them: fits of "
-            "UniformMassBinning (but scheme 'ums', edges_share and importance weights) and CertifiedCalibration (without "
-            "unlabelled) to 20 samples or more keep them; fit again, or ask for bins: kind='conditional', at='bin'"
+            "UniformMassBinning (but scheme 'ums' and edges_share) and CertifiedCalibration, without importance weights, to 20 "
+            "samples or more keep them; fit again, or ask for bins: kind='conditional', at='bin'"
         )
     return np.asarray(label_sums, np.int64)
 

@@ -439,7 +439,7 @@ def _parts(
     for j, (cell, level) in enumerate(zip(covered, levels, strict=True)):
         if j not in found:
             with _naming(cell.name, cells):
-                if about == "population":
+                if about == "population" and kind not in MEAN_ERRORS:
                     found[j] = certify_population(cell.model, level, kind, bound, rest_parts[j])
                 else:
                     found[j] = certify(cell.model, level, kind, bound, about=about)

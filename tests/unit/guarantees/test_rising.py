@@ -272,7 +272,6 @@ def test_where_there_is_no_such_promise() -> None:
     for other in (
         fb.FixedWidthBinning(3).fit(scores, labels), fb.CertifiedCalibration().fit(scores[:19], labels[:19]),
         fb.CertifiedCalibration().fit(scores, labels, sample_weight=scores + 0.5),
-        fb.CertifiedCalibration().fit(scores, labels, unlabelled=scores[:50] / 1.01),
         fb.UniformMassBinning(3, scheme="ums").fit(scores, labels),
     ):  # fmt: skip
         refused(GuaranteeError, "keeps no slices", other.certificate, kind="mean-error")
@@ -356,9 +355,22 @@ def test_predict_interval_says_what_it_is_about() -> None:
         refuses("InputError at", fine.predict_interval, [0.5], **options)
     few = fb.CertifiedCalibration().fit(scores[:19], labels[:19])
     assert few.predict_interval([0.5]).tolist() == [[0.0, 1.0]]
-    unlabelled = fb.CertifiedCalibration().fit(scores, labels, unlabelled=scores[:99] / 1.01)
-    refused(GuaranteeError, "at='bin'", unlabelled.predict_interval, [0.5])
-    assert unlabelled.predict_interval([0.5], at="bin").shape == (1, 2)
+    weighted = fb.CertifiedCalibration().fit(scores, labels, sample_weight=scores + 0.5)
+    refused(GuaranteeError, "at='bin'", weighted.predict_interval, [0.5])
+
+
+def test_scores_without_labels_leave_the_slices_of_the_labelled_ones() -> None:
+    scores, labels = rows(3000)
+    more = np.random.default_rng(5).random(9000)
+    alone, pooled = (fb.CertifiedCalibration().fit(scores, labels, unlabelled=given).model_ for given in (None, more))
+    np.testing.assert_array_equal(pooled.slice_label_sums, alone.slice_label_sums)
+    np.testing.assert_array_equal(pooled.slice_cuts, alone.slice_cuts)
+    values = np.sort(pooled.predict(scores))
+    slices = rising.slices_of(pooled)
+    ranks = [0, *(math.ceil(b * 3001 / len(slices.counts)) for b in range(1, len(slices.counts))), 3001]
+    for b, (low, high) in enumerate(pairwise(ranks)):
+        assert slices.served[b] == pytest.approx(values[low : high - 1].mean(), abs=1e-12)
+    assert 0.05 < pooled.certificate(kind="mean-error").epsilon < 0.13
 
 
 def test_sets_share_alpha_among_their_models() -> None:
