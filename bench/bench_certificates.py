@@ -12,7 +12,7 @@ from cases import rows
 from measure import Contestant, paired, processor_seconds
 
 import fastbin as fb
-from fastbin.guarantees import certify_set, common_radius, exact_radius
+from fastbin.guarantees import certify_set, common_radius, exact_radius, rising
 from fastbin.intervals import sidak
 
 ROUNDS = 9
@@ -64,6 +64,31 @@ def bench_certificate_of_bins(is_long: bool, benchmark, report) -> None:
     assert model.certificate().epsilon == common_radius(model.counts, label_sums=model.label_sums)
     report(cases.CERTIFICATE_OF_BINS, cases.CPU_MS, _ms(model.certificate, is_long))
     benchmark.pedantic(model.certificate, rounds=3)
+
+
+@pytest.mark.parametrize("n", [10**4, 10**6])
+def bench_mean_error(n: int, is_long: bool, benchmark, report) -> None:
+    """That of the default, the first of its size in a process and any other, which finds the table of moments."""
+    model = fb.CertifiedCalibration().fit(*rows("uniform", n)).model_
+    certify = partial(model.certificate, kind="mean-error")
+    assert 0.0 < certify().epsilon < 3.0 * n ** (-1 / 3)
+
+    def first_of_its_size() -> None:
+        rising._moments.cache_clear()
+        certify()
+
+    for is_first, call in ((True, first_of_its_size), (False, certify)):
+        report(cases.mean_error(n, first=is_first), cases.CPU_MS, _ms(call, is_long))
+    benchmark.pedantic(certify, rounds=3)
+
+
+def bench_band(is_long: bool, benchmark, report) -> None:
+    """Intervals for the truth at all scores: blocks of 240 slices."""
+    model = fb.CertifiedCalibration().fit(*rows("uniform", 10**6)).model_
+    intervals = partial(model.interval, at="score")
+    assert ((intervals()[:, 0] <= model.values) & (model.values <= intervals()[:, 1])).all()
+    report(cases.BAND, cases.CPU_MS, _ms(intervals, is_long))
+    benchmark.pedantic(intervals, rounds=3)
 
 
 @pytest.mark.parametrize("method", [fb.UniformMassBinning(10), fb.CertifiedCalibration(10)], ids=["bins", "steps"])

@@ -387,11 +387,16 @@ CPU_MS, CPU_MS_A_MODEL = Quantity("CPU", "ms"), Quantity("CPU, a model", "ms")
 CERTIFY_SET = "certify_set, 999 models of 10 bins"
 COMMON_RADIUS = "common radius, 300 counts of 100 to 1,000"
 CERTIFICATE_OF_BINS = "certificate of 10 bins of 1,000 rows, by one radius"
+BAND = "intervals at scores of CertifiedCalibration, n = 1e6"
 HTML = "HTML of a model of 1e6 bins"
 
 
 def check_of_a_set(method: str) -> str:
     return f"check_certificate of 100 segments, {method}"
+
+
+def mean_error(n: int, *, first: bool) -> str:
+    return f"mean error of CertifiedCalibration, n = {size(n)}, {'with' if first else 'after'} its table of moments"
 
 
 def certificate(n: int) -> str:
@@ -456,6 +461,8 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     SET_OF_ONE_ROW: {INT_CELL_TO_MODEL: Asked(at_most=1.8), TEXT_CELL_TO_MODEL: Asked(at_most=1.8)},
     COMMON_RADIUS: {CPU_MS: Asked(at_most=50)},
     CERTIFICATE_OF_BINS: {CPU_MS: Asked(at_most=25)},
+    mean_error(10**6, first=True): {CPU_MS: Asked(at_most=500)},
+    BAND: {CPU_MS: Asked(at_most=50)},
     HTML: {CPU_MS: Asked(at_most=1000)},
     **{parquet_fit(n): asked for n, asked in PARQUET_FITS.items()},
     LARGEST_FILE: {PEAK_MB: Asked(at_most=500)},
