@@ -81,6 +81,7 @@ def promise_suffers(model: fb.BinnedModel) -> bool:
     if model.n_bins >= model.n_bins_asked:
         return False
     placed = [0] * model.n_bins if model.tie_counts is None else model.tie_counts[:, 0].tolist()
+    placed[-1 if model.scheme == "umb" else 0] = 0  # no edge is written there, and all samples count (Theorem F14)
     counts = model.counts.tolist()
     return model.n_bins <= model.n_bins_asked / 2 or any(
         count - r < count / 2 or (count - r) * model.n_bins_asked < sum(counts) / 2

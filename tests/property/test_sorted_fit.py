@@ -43,7 +43,7 @@ def test_the_same_bytes(shape: str, scheme: str) -> None:
     for n in (1, 2, 3, 7, 50, 211, 1500):
         data = strategies.make(shape, "follow the rank", n, n)
         scores, labels = np.array(data.scores), np.array(data.labels, np.uint8)
-        assert fit_rows(scores, labels, 0.0, 1.0, np.empty(0, np.int64), True, 0) is not None
+        assert fit_rows(scores, labels, 0.0, 1.0, np.empty(0, np.int64), True, 0, np.empty(0, np.int64)) is not None
         for n_bins in {1, (n + 1) // 2, rng.randrange(1, (n + 1) // 2 + 1)}:
             options = {"n_bins": n_bins, "scheme": scheme, "seed": n, "monotone": n % 2 == 1}
             assert outcome(scores, labels, **options) == general_outcome(scores, labels, **options)
