@@ -59,7 +59,7 @@ class BinnedModel(Saved, NativeModel, Parts):
     fingerprint : int
     first_step : int64 (n_bins,)
     step_counts, unlabelled_counts : int64 (n_steps,), or None
-    tie_counts : int64 (n_bins, 3), or None
+    tie_counts, atom_counts : int64 (n_bins, 3) and (n_bins, 2), or None
     bin_edges, bin_edge_keys, bin_values : arrays of n_bins - 1 and n_bins
     edges_share, clip : float
     knots : float64 (k, 3), or None
@@ -109,6 +109,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         step_counts: Any = None,
         unlabelled_counts: Any = None,
         tie_counts: Any = None,
+        atom_counts: Any = None,
         edges_share: float = 0.0,
         clip: float = 0.0,
         knots: Any = None,
@@ -138,9 +139,10 @@ class BinnedModel(Saved, NativeModel, Parts):
             How the weights of a weighted model are known.
         fingerprint : int
             Of the samples of the fit; 0 for none.
-        first_step, step_counts, unlabelled_counts, tie_counts, edges_share, clip, knots : optional
+        first_step, step_counts, unlabelled_counts, tie_counts, atom_counts, edges_share, clip, knots : optional
             As the attributes of these names. `first_step` and `step_counts` make a model of two resolutions, whose `counts`,
-            `label_sums`, weight sums and `tie_counts` have one entry for each bin, and the others one for each step.
+            `label_sums`, weight sums, `tie_counts` and `atom_counts` have one entry for each bin, and the others one for each
+            step.
         slice_cuts, slice_label_sums : optional
             As the attributes: what `certificate(kind="mean-error")` rests on. s slices have their cuts at the samples of rank
             ceil(b (n_samples + 1) / s).

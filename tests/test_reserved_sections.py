@@ -19,7 +19,7 @@ FORMAT = (Path(__file__).resolve().parent.parent / "csrc/FORMAT.md").read_text(e
 NEWER = "newer version of fastbin"
 
 # Tag and bit 0, as in the tables.
-MODEL_SECTIONS = {"SAMP": 1, "PLAN": 1, "POPN": 1, "ATOM": 0, "DCSN": 0}
+MODEL_SECTIONS = {"SAMP": 1, "PLAN": 1, "POPN": 1, "DCSN": 0}
 MONITOR_SECTIONS = {"STRT": 1, "GRID": 1}
 SCHEME = 5
 

@@ -49,7 +49,7 @@ typedef struct arrays {
   double weights[MOST_BINS], label_weights[MOST_BINS], squares[MOST_BINS], pairs[2 * MOST_BINS];
   int64_t first_step[MOST_BINS], step_counts[MOST_BINS], unlabelled[MOST_BINS], tie_counts[3 * MOST_BINS];
   double knots[3 * MOST_BINS], slice_cuts[MOST_BINS];
-  int64_t slice_label_sums[MOST_BINS];
+  int64_t slice_label_sums[MOST_BINS], atom_counts[2 * MOST_BINS];
 } arrays;
 
 static void take_columns(input *in, fastbin_model_spec *spec, arrays *a, uint8_t which) {
@@ -121,6 +121,8 @@ static void take_resolution(input *in, fastbin_model_spec *spec, arrays *a) {
     for (int32_t i = 0; i < 3 * MOST_BINS && i < 3 * spec->n_bins; i++) a->tie_counts[i] = (int8_t)take_byte(in);
     spec->tie_counts = a->tie_counts;
     spec->edges_share = take_double(in);
+    for (int32_t i = 0; i < 2 * MOST_BINS && i < 2 * spec->n_bins && which & 8; i++) a->atom_counts[i] = (int8_t)take_byte(in);
+    spec->atom_counts = which & 8 ? a->atom_counts : NULL;
   }
   if (which & 64) {
     spec->n_slices = (int8_t)take_byte(in) % (MOST_BINS + 1);

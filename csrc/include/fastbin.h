@@ -349,6 +349,8 @@ typedef struct fastbin_model_spec {
                                  slice b, from 1, is the sample of rank ceil(b (n_samples + 1) / n_slices) (FORMAT.md, "Slices") */
   const double *slice_cuts;   /* n_slices - 1: the scores of these samples, ascending. NULL without slices */
   const int64_t *slice_label_sums; /* n_slices: samples with label 1 strictly between cuts. NULL without slices */
+  const int64_t *atom_counts; /* with tie_counts, 2 n_bins in all: how many samples of each bin have the score of its edge, and
+                                 how many of those label 1; both 0 where r is. NULL: not known */
 } fastbin_model_spec;
 
 /*

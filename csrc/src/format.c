@@ -18,8 +18,8 @@
 #define CLIP_SIZE 8
 
 /* In the order in which they are written. Evidence without which an interval would come out wrong must be understood. */
-enum section { CORE, EDGE, EKEY, VALU, EVID, TALY, WGHT, TIES, STEP, RATE, PAIR, CLIP, SPLN, RULE, RISE, PRNT, NOTE, EVNT,
-               PROV, N_SECTIONS };
+enum section { CORE, EDGE, EKEY, VALU, EVID, TALY, WGHT, TIES, STEP, RATE, PAIR, CLIP, SPLN, RULE, RISE, ATOM, PRNT, NOTE,
+               EVNT, PROV, N_SECTIONS };
 
 static const section_kind sections[N_SECTIONS] = {
     [CORE] = {TAG('C', 'O', 'R', 'E'), MUST_UNDERSTAND}, [EDGE] = {TAG('E', 'D', 'G', 'E'), MUST_UNDERSTAND},
@@ -29,9 +29,9 @@ static const section_kind sections[N_SECTIONS] = {
     [STEP] = {TAG('S', 'T', 'E', 'P'), MUST_UNDERSTAND}, [RATE] = {TAG('R', 'A', 'T', 'E'), MUST_UNDERSTAND},
     [PAIR] = {TAG('P', 'A', 'I', 'R'), MUST_UNDERSTAND}, [CLIP] = {TAG('C', 'L', 'I', 'P'), MUST_UNDERSTAND},
     [SPLN] = {TAG('S', 'P', 'L', 'N'), MUST_UNDERSTAND}, [RULE] = {TAG('R', 'U', 'L', 'E'), MUST_UNDERSTAND},
-    [RISE] = {TAG('R', 'I', 'S', 'E'), 0},               [PRNT] = {TAG('P', 'R', 'N', 'T'), 0},
-    [NOTE] = {TAG('N', 'O', 'T', 'E'), 0},               [EVNT] = {TAG('E', 'V', 'N', 'T'), 0},
-    [PROV] = {TAG('P', 'R', 'O', 'V'), 0},
+    [RISE] = {TAG('R', 'I', 'S', 'E'), 0},               [ATOM] = {TAG('A', 'T', 'O', 'M'), 0},
+    [PRNT] = {TAG('P', 'R', 'N', 'T'), 0},               [NOTE] = {TAG('N', 'O', 'T', 'E'), 0},
+    [EVNT] = {TAG('E', 'V', 'N', 'T'), 0},               [PROV] = {TAG('P', 'R', 'O', 'V'), 0},
 };
 
 static const container_kind model_kind = {'M', 1, N_SECTIONS, sections};
@@ -55,6 +55,7 @@ static void section_sizes(const fastbin_model_spec *spec, size_t *sizes) {
   sizes[SPLN] = 24 * (size_t)spec->n_knots;
   sizes[RULE] = spec->out_of_range || spec->weights ? RULE_SIZE : 0;
   sizes[RISE] = spec->n_slices > 0 ? 16 * (size_t)spec->n_slices - 8 : 0;
+  sizes[ATOM] = spec->atom_counts ? 16 * n_bins : 0;
   sizes[PRNT] = spec->fingerprint ? PRNT_SIZE : 0;
   sizes[NOTE] = spec->note_size;
   sizes[EVNT] = spec->event_size;
@@ -135,6 +136,8 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
     case RISE:
       at = put_counts(at, spec->slice_label_sums, (size_t)spec->n_slices);
       return put_doubles(at, spec->slice_cuts, (size_t)spec->n_slices - 1);
+    case ATOM:
+      return put_counts(at, spec->atom_counts, 2 * n_bins);
     case PRNT:
       return put_u64(at, spec->fingerprint);
     case NOTE:
@@ -258,6 +261,7 @@ static int sections_fit(const payload *payloads, const fastbin_model_spec *spec)
   size_t sizes[N_SECTIONS];
   shape.first_step = payloads[EVID].start ? some_counts : NULL;
   shape.tie_counts = payloads[TIES].start ? some_counts : NULL;
+  shape.atom_counts = payloads[ATOM].start ? some_counts : NULL;
   shape.step_counts = payloads[STEP].start ? some_counts : NULL;
   shape.unlabelled_counts = payloads[STEP].size > 8 * (size_t)fastbin_n_values(spec) ? some_counts : NULL;
   shape.counts = payloads[TALY].start ? some_counts : NULL;
@@ -359,6 +363,7 @@ static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, 
   spec->pairs = decode_doubles(&payloads[PAIR], &scratch, &canonical);
   spec->knots = decode_doubles(&payloads[SPLN], &scratch, &canonical);
   decode_slices(&payloads[RISE], spec, &scratch, &canonical);
+  spec->atom_counts = decode_counts(&payloads[ATOM], &scratch);
   spec->note = (const char *)payloads[NOTE].start;
   spec->note_size = payloads[NOTE].size;
   spec->event = (const char *)payloads[EVNT].start;

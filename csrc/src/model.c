@@ -88,6 +88,7 @@ static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *
   own->tie_counts = copy_counts(&free_part, spec->tie_counts, 3 * n_bins);
   own->knots = copy_doubles(&free_part, spec->knots, 3 * (size_t)spec->n_knots);
   own->slice_label_sums = copy_counts(&free_part, spec->slice_label_sums, (size_t)spec->n_slices);
+  own->atom_counts = copy_counts(&free_part, spec->atom_counts, 2 * n_bins);
   own->slice_cuts = copy_doubles(&free_part, spec->slice_cuts, n_slice_cuts(spec));
   for (int i = 0; i < 4; i++) own->map_parameters[i] = without_negative_zero(own->map_parameters[i]);
   own->score_min = without_negative_zero(own->score_min);
@@ -109,7 +110,7 @@ static int model_bytes(const fastbin_model_spec *spec, const score_index *ix, si
   size_t n_bins = (size_t)spec->n_bins;
   size_t n_values = (size_t)fastbin_n_values(spec);
   size_t of_bins = (spec->counts ? 2u : 0u) + (spec->weight_sums ? 3u : 0u) + (spec->first_step ? 1u : 0u) +
-                   (spec->tie_counts ? 3u : 0u);
+                   (spec->tie_counts ? 3u : 0u) + (spec->atom_counts ? 2u : 0u);
   size_t of_values = (size_t)1 + (spec->pairs ? 2u : 0u) + (spec->step_counts ? 1u : 0u) + (spec->unlabelled_counts ? 1u : 0u);
   *bytes = sizeof(fastbin_model);
   return add_size(bytes, n_edges, sizeof(double) + sizeof(uint64_t)) && add_size(bytes, n_bins, of_bins * sizeof(double)) &&

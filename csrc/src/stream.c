@@ -260,6 +260,7 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
   spec.n_slices = 0;
   spec.slice_cuts = NULL;
   spec.slice_label_sums = NULL;
+  spec.atom_counts = NULL;
   spec.n_samples = stream->n_samples;
   spec.n_positive = stream->n_positive;
   spec.n_tied = stream->n_tied;

@@ -127,9 +127,20 @@ static int tie_counts_can_be(const fastbin_model_spec *spec, int32_t b) {
   return f <= ones && r - f <= zeros;
 }
 
+/* Whether the samples at the edge of bin b can be those of which r were sure to be there, f with label 1, among all of the bin. */
+static int atom_counts_can_be(const fastbin_model_spec *spec, int32_t b) {
+  const int64_t *ties = spec->tie_counts + 3 * (size_t)b;
+  int64_t count = spec->atom_counts[2 * (size_t)b], ones = spec->atom_counts[2 * (size_t)b + 1];
+  int64_t left_out = leaves_samples_out(spec), left_out_ones = left_out ? ties[2] : 0;
+  if (ties[0] == 0) return count == 0 && ones == 0;
+  if (ones < ties[1] || count < ones || count - ones < ties[0] - ties[1]) return 0;
+  return ones - left_out_ones <= spec->label_sums[b] &&
+         (count - ones) - (left_out - left_out_ones) <= spec->counts[b] - spec->label_sums[b];
+}
+
 static fastbin_status validate_ties(const fastbin_model_spec *spec) {
   int is_whole = spec->ties == FASTBIN_TIES_WHOLE;
-  if (is_whole != (spec->tie_counts != NULL)) return FASTBIN_ERROR_TALLY;
+  if (is_whole != (spec->tie_counts != NULL) || (spec->atom_counts && !is_whole)) return FASTBIN_ERROR_TALLY;
   if (!is_whole) return spec->edges_share == 0.0 ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
   if (!spec->counts) return FASTBIN_ERROR_TALLY;
   if (spec->n_tied == 0 || !(spec->edges_share > 0.0 && spec->edges_share <= 1.0)) return FASTBIN_ERROR_ORIGIN;
@@ -138,6 +149,7 @@ static fastbin_status validate_ties(const fastbin_model_spec *spec) {
   }
   for (int32_t b = 0; b < spec->n_bins; b++) {
     if (!tie_counts_can_be(spec, b)) return FASTBIN_ERROR_TALLY;
+    if (spec->atom_counts && !atom_counts_can_be(spec, b)) return FASTBIN_ERROR_TALLY;
   }
   return FASTBIN_OK;
 }

@@ -78,6 +78,7 @@ cdef extern from "fastbin.h" nogil:
         int32_t n_slices
         const double *slice_cuts
         const int64_t *slice_label_sums
+        const int64_t *atom_counts
 
     ctypedef struct fastbin_rows:
         size_t struct_size

@@ -87,6 +87,7 @@ FIELDS = (
     Field("weighted_label_sums", "numbers", "bins", low=0.0),
     Field("weight_square_sums", "numbers", "bins", low=0.0),
     Field("tie_counts", "integers", "bins", 3, low=0),
+    Field("atom_counts", "integers", "bins", 2, low=0),
     Field("step_counts", "integers", "steps", low=0, high="n_samples"),
     Field("unlabelled_counts", "integers", "steps", low=0),
     Field("pairs", "numbers", "steps", 2, low=0.0, high=1.0),

@@ -122,7 +122,7 @@ cdef class ModelOwner:
         int64_t n_samples=0, int64_t n_positive=0, int64_t n_tied=0, int map=0, tuple map_parameters=(), bytes note=b"",
         tuple source_rate=_NO_RATE, tuple target_rate=_NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
         first_step=None, step_counts=None, unlabelled_counts=None, tie_counts=None, double edges_share=0.0, double clip=0.0,
-        knots=None, slice_cuts=None, slice_label_sums=None, bytes event=b"", bytes provenance=b"",
+        knots=None, slice_cuts=None, slice_label_sums=None, atom_counts=None, bytes event=b"", bytes provenance=b"",
     ):
         """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
         cdef ModelOwner self = cls.__new__(cls)
@@ -141,7 +141,7 @@ cdef class ModelOwner:
         spec.edges, spec.values, spec.edge_keys = given_doubles(edges), given_doubles(values), given_words(edge_keys)
         spec.counts, spec.label_sums = given_integers(counts), given_integers(label_sums)
         spec.step_counts, spec.unlabelled_counts = given_integers(step_counts), given_integers(unlabelled_counts)
-        spec.tie_counts = given_integers(tie_counts, 2)
+        spec.tie_counts, spec.atom_counts = given_integers(tie_counts, 2), given_integers(atom_counts, 2)
         spec.weight_sums, spec.weighted_label_sums = given_doubles(weight_sums), given_doubles(weighted_label_sums)
         spec.weight_square_sums, spec.pairs = given_doubles(weight_square_sums), given_doubles(pairs, 2)
         spec.n_knots, spec.knots = <int32_t>len(knots) if knots is not None else 0, given_doubles(knots, 2)
@@ -291,6 +291,16 @@ cdef class ModelOwner:
         if self.spec.tie_counts == NULL:
             return None
         return self._view(self.spec.tie_counts, 3 * self.spec.n_bins, cnp.NPY_INT64).reshape(-1, 3)
+
+    @property
+    def atom_counts(self):
+        """int64 (n_bins, 2): the samples of each bin at the score of its lower edge, and those of them with label 1, or ``None``.
+
+        Both 0 where r of `tie_counts` is. Under scheme "umb" at the upper edge.
+        """
+        if self.spec.atom_counts == NULL:
+            return None
+        return self._view(self.spec.atom_counts, 2 * self.spec.n_bins, cnp.NPY_INT64).reshape(-1, 2)
 
     @property
     def edges_share(self):

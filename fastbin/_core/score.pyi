@@ -26,6 +26,7 @@ class ModelOwner:
     step_counts: Final[Int64s | None]
     unlabelled_counts: Final[Int64s | None]
     tie_counts: Final[Int64s | None]
+    atom_counts: Final[Int64s | None]
     edges_share: Final[float]
     clip: Final[float]
     knots: Final[Float64s | None]
@@ -59,7 +60,7 @@ class ModelOwner:
         out_of_range: int = 0, weights: int = 0, fingerprint: int = 0, first_step: Array | None = None,
         step_counts: Array | None = None, unlabelled_counts: Array | None = None, tie_counts: Array | None = None,
         edges_share: float = 0.0, clip: float = 0.0, knots: Array | None = None, slice_cuts: Array | None = None,
-        slice_label_sums: Array | None = None, event: bytes = b"", provenance: bytes = b"",
+        slice_label_sums: Array | None = None, atom_counts: Array | None = None, event: bytes = b"", provenance: bytes = b"",
     ) -> Self: ...  # fmt: skip
     def _read_into(self, data: bytes | memoryview) -> None: ...
     def to_bytes(self) -> bytes: ...
@@ -116,8 +117,8 @@ class SetOwner:
     @classmethod
     def _create_flat(
         cls, keys: Int64s | list[str], model_of_key: Int32s | None, n_bins_each: Int64s, *, edges: Float64s, edge_keys: UInt64s,
-        values: Float64s, counts: Int64s, label_sums: Int64s, tie_counts: Int64s | None, ties: Int32s, n_bins_asked: Int64s,
-        n_samples: Int64s, n_positive: Int64s, n_tied: Int64s, fingerprints: UInt64s, n_slices_each: Int64s,
+        values: Float64s, counts: Int64s, label_sums: Int64s, tie_counts: Int64s | None, atom_counts: Int64s | None,
+        ties: Int32s, n_bins_asked: Int64s, n_samples: Int64s, n_positive: Int64s, n_tied: Int64s, fingerprints: UInt64s, n_slices_each: Int64s,
         slice_cuts: Float64s, slice_label_sums: Int64s, scheme: int, seed: int, score_min: float, score_max: float,
         out_of_range: int, edges_share: float, kind: int = 0, unknown: int = 0, pool: int = -1,
         columns: Int32s | None = None, event: bytes = b"", provenance: bytes = b"",

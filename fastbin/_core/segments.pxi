@@ -182,8 +182,8 @@ def fit_runs(packed, starts, ranks, first_rank, bint leaves_out, uint64_t seed):
     Returns
     -------
     dict
-        What a set of models is made of: `edges`, `counts`, `label_sums` and `tie_counts` of all runs, one behind the other
-        (tie_counts only of runs with ties), and for each run `n_bins_each`, `n_samples`, `n_positive`, `n_tied` and
+        What a set of models is made of: `edges`, `counts`, `label_sums`, `tie_counts` and `atom_counts` of all runs, one behind
+        the other (the last two only of runs with ties), and for each run `n_bins_each`, `n_samples`, `n_positive`, `n_tied` and
         `fingerprints`.
 
     Notes
@@ -200,12 +200,13 @@ def fit_runs(packed, starts, ranks, first_rank, bint leaves_out, uint64_t seed):
     cdef Py_ssize_t capacity = rank_of_run[n_runs] + n_runs + most, column = most + 1
     cdef cnp.ndarray per_run = new_array(cnp.NPY_INT64, 4, n_runs), fingerprints = new_array(cnp.NPY_UINT64, n_runs)
     cdef cnp.ndarray edges = new_array(cnp.NPY_FLOAT64, capacity), tally = new_array(cnp.NPY_INT64, 2, capacity)
-    cdef cnp.ndarray ties = new_array(cnp.NPY_INT64, capacity, 3)
+    cdef cnp.ndarray ties = new_array(cnp.NPY_INT64, capacity, 3), atoms = new_array(cnp.NPY_INT64, capacity, 2)
     cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 5, column), scores = new_array(cnp.NPY_FLOAT64, column)
     cdef double *edge = <double *>cnp.PyArray_DATA(edges)
     cdef double *score = <double *>cnp.PyArray_DATA(scores)
     cdef int64_t *count = <int64_t *>cnp.PyArray_DATA(tally)
     cdef int64_t *tie = <int64_t *>cnp.PyArray_DATA(ties)
+    cdef int64_t *atom = <int64_t *>cnp.PyArray_DATA(atoms)
     cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
     cdef int64_t *n_bins_of = <int64_t *>cnp.PyArray_DATA(per_run)
     cdef int64_t *n_samples_of = n_bins_of + n_runs
@@ -221,7 +222,8 @@ def fit_runs(packed, starts, ranks, first_rank, bint leaves_out, uint64_t seed):
             groups.n_samples = start[run + 1] - start[run]
             n_edges = fit_run(
                 row + start[run], rank + rank_of_run[run], leaves_out, seed, &groups, score, group, column, edge + edge_at,
-                count + bin_at, count + capacity + bin_at, tie + 3 * tie_at, &n_tied_of[run])
+                count + bin_at, count + capacity + bin_at, tie + 3 * tie_at, atom + 2 * tie_at,
+                &n_tied_of[run])
             if n_edges < 0:
                 break
             n_samples_of[run], n_positive_of[run] = groups.n_samples, groups.n_positive
@@ -235,7 +237,7 @@ def fit_runs(packed, starts, ranks, first_rank, bint leaves_out, uint64_t seed):
     names = ("n_bins_each", "n_samples", "n_positive", "n_tied")
     return {
         "edges": edges[:edge_at], "counts": tally[0, :bin_at], "label_sums": tally[1, :bin_at], "tie_counts": ties[:tie_at],
-        "fingerprints": fingerprints, **dict(zip(names, per_run)),
+        "atom_counts": atoms[:tie_at], "fingerprints": fingerprints, **dict(zip(names, per_run)),
     }  # fmt: skip
 
 

@@ -25,13 +25,13 @@ cdef Py_ssize_t keep_edges(const Groups *groups, const int64_t *ranks, int64_t *
 
 cdef Py_ssize_t place_bins(
     const Groups *placing, const int64_t *ranks, const Groups *everyone, int64_t n_tied, bint leaves_out, uint64_t digest,
-    int64_t *kept, int64_t *counts, int64_t *label_sums, int64_t *ties,
+    int64_t *kept, int64_t *counts, int64_t *label_sums, int64_t *ties, int64_t *atoms,
 ) noexcept nogil:
     """How many edges there are; -1 where a group has too many samples to draw from.
 
     `placing` are the groups at the ranks, among the samples that place the edges, `everyone` the same groups among all that
     are counted. Filled are `kept`, the boundaries that are edges, and for the bins, one more, their counts and label sums and,
-    where samples are tied, their r, f and y in `ties`. Without ties every boundary is an edge. `leaves_out`: the sample at an
+    where samples are tied, their r, f and y in `ties`, and the samples at their edges and those of label 1 in `atoms`. Without ties every boundary is an edge. `leaves_out`: the sample at an
     edge is not counted; otherwise it is counted above the edge where scores are tied, and below it where they are not
     (Gupta & Ramdas 2021, Corollary 1).
     """
@@ -48,7 +48,7 @@ cdef Py_ssize_t place_bins(
             label_sums[b] = (everyone.below_ones[b] if leaves_out else end_ones) - start_ones
             start, start_ones = end, end_ones
     n_edges = keep_edges(placing, ranks, kept)
-    ties[0] = ties[1] = ties[2] = 0
+    ties[0] = ties[1] = ties[2] = atoms[0] = atoms[1] = 0
     for i in range(n_edges + 1):
         if i == n_edges:
             end, end_ones = everyone.n_samples, everyone.n_positive
@@ -56,6 +56,7 @@ cdef Py_ssize_t place_bins(
             b = kept[i]
             end, end_ones = everyone.below[b], everyone.below_ones[b]
             ties[3 * i + 3] = ranks[b] - placing.below[b]
+            atoms[2 * i + 2], atoms[2 * i + 3] = everyone.equal[b], everyone.equal_ones[b]
             if fastbin_draw_labels(
                 digest, placing.score[b], placing.equal[b], placing.equal_ones[b], ties[3 * i + 3], &ties[3 * i + 4],
                 &ties[3 * i + 5],
@@ -71,6 +72,7 @@ cdef Py_ssize_t place_bins(
         memmove(counts, counts + 1, n_edges * sizeof(int64_t))
         memmove(label_sums, label_sums + 1, n_edges * sizeof(int64_t))
         memmove(ties, ties + 3, 3 * n_edges * sizeof(int64_t))
+        memmove(atoms, atoms + 2, 2 * n_edges * sizeof(int64_t))
         n_edges -= 1
     return n_edges
 
@@ -105,6 +107,8 @@ def bins_of_groups(placing, ranks, everyone, int64_t n_tied, bint leaves_out, ui
     counts, label_sums : int64, one entry more
     tie_counts : int64 (bins, 3)
         r, f and y of each bin; zeros without ties.
+    atom_counts : int64 (bins, 2)
+        The samples at the edge of each bin and those of them with label 1; zeros without ties.
 
     Notes
     -----
@@ -112,7 +116,7 @@ def bins_of_groups(placing, ranks, everyone, int64_t n_tied, bint leaves_out, ui
     """
     cdef Groups first = as_groups(placing), every = as_groups(everyone)
     cdef Py_ssize_t m = len(ranks), n_edges
-    cdef cnp.ndarray kept, tally, tie_counts
+    cdef cnp.ndarray kept, tally, tie_counts, atom_counts = np.zeros((m + 1, 2), np.int64)
     cdef int64_t *sums
     if first.n_ranks != m or every.n_ranks != m:
         raise InputError("there must be one group for each rank")
@@ -120,10 +124,11 @@ def bins_of_groups(placing, ranks, everyone, int64_t n_tied, bint leaves_out, ui
     sums = <int64_t *>cnp.PyArray_DATA(tally)
     n_edges = place_bins(
         &first, integers(ranks), &every, n_tied, leaves_out, digest, <int64_t *>cnp.PyArray_DATA(kept), sums, sums + m + 1,
-        <int64_t *>cnp.PyArray_DATA(tie_counts))
+        <int64_t *>cnp.PyArray_DATA(tie_counts), <int64_t *>cnp.PyArray_DATA(atom_counts))
     if n_edges < 0:
         raise InputError(TOO_MANY_TIED)
-    return kept[:n_edges], tally[0, : n_edges + 1], tally[1, : n_edges + 1], tie_counts[: n_edges + 1]
+    n_bins = n_edges + 1
+    return kept[:n_edges], tally[0, :n_bins], tally[1, :n_bins], tie_counts[:n_bins], atom_counts[:n_bins]
 
 
 cdef int deal_slices(const Groups *groups, const int64_t *ranks, uint64_t seed, int64_t *label_sums) noexcept nogil:
@@ -226,7 +231,8 @@ def draw_labels(digest, scores, counts, ones, chosen):
 
 cdef Py_ssize_t fit_run(
     const uint64_t *packed, const int64_t *ranks, bint leaves_out, uint64_t seed, Groups *groups, double *score, int64_t *group,
-    Py_ssize_t column, double *edge, int64_t *counts, int64_t *label_sums, int64_t *ties, int64_t *n_tied,
+    Py_ssize_t column, double *edge, int64_t *counts, int64_t *label_sums, int64_t *ties, int64_t *atoms,
+    int64_t *n_tied,
 ) noexcept nogil:
     """The bins of sorted rows, as `place_bins`, with their edges; `groups` has the numbers of samples and ranks.
 
@@ -240,7 +246,8 @@ cdef Py_ssize_t fit_run(
         packed, groups.n_samples, ranks, groups.n_ranks, score, group, group + column, group + 2 * column, group + 3 * column)
     n_tied[0] = count_tied(groups.score, groups.equal, groups.n_ranks)
     n_edges = place_bins(
-        groups, ranks, groups, n_tied[0], leaves_out, digest_groups(seed, groups), group + 4 * column, counts, label_sums, ties)
+        groups, ranks, groups, n_tied[0], leaves_out, digest_groups(seed, groups), group + 4 * column, counts, label_sums, ties,
+        atoms)
     if n_edges >= 0:
         take_edges(groups, n_edges, score, group, column, edge)
     return n_edges
@@ -290,6 +297,7 @@ def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, ui
     cdef Py_ssize_t n = len(packed), m = len(ranks), n_bins = len(ranks) + 1, n_edges
     cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 6, n_bins), tally = new_array(cnp.NPY_INT64, 2, n_bins)
     cdef cnp.ndarray edges = new_array(cnp.NPY_FLOAT64, m), ties = new_array(cnp.NPY_INT64, n_bins, 3)
+    cdef cnp.ndarray atoms = new_array(cnp.NPY_INT64, n_bins, 2)
     cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
     cdef const int64_t *rank = integers(ranks)
     cdef int64_t *sums = <int64_t *>cnp.PyArray_DATA(tally)
@@ -302,7 +310,8 @@ def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, ui
     groups.n_samples, groups.n_ranks = n, m
     n_edges = fit_run(
         <const uint64_t *>cnp.PyArray_DATA(packed), rank, leaves_out, seed, &groups, <double *>(group + 5 * n_bins), group,
-        n_bins, <double *>cnp.PyArray_DATA(edges), sums, sums + n_bins, <int64_t *>cnp.PyArray_DATA(ties), &n_tied)
+        n_bins, <double *>cnp.PyArray_DATA(edges), sums, sums + n_bins, <int64_t *>cnp.PyArray_DATA(ties),
+        <int64_t *>cnp.PyArray_DATA(atoms), &n_tied)
     if n_edges < 0:
         raise InputError(TOO_MANY_TIED)
     n_cuts = len(slice_ranks)
@@ -319,7 +328,7 @@ def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, ui
         "fingerprint": fingerprint_groups(&groups), "values": means_of(sums, sums + n_bins, n_edges + 1),
     }  # fmt: skip
     if n_tied:
-        parts["tie_counts"], parts["edges_share"] = ties[: n_edges + 1], 1.0
+        parts["tie_counts"], parts["atom_counts"], parts["edges_share"] = ties[: n_edges + 1], atoms[: n_edges + 1], 1.0
     if n_cuts:
         parts["slice_cuts"], parts["slice_label_sums"] = cuts, label_sums
     return parts

@@ -247,11 +247,13 @@ class Fitted(NamedTuple):
     n_tied: int
     tie_counts: Int64s | None = None  # (n_bins, 3), where whole groups of equal scores lie at edges: r, f and y of `whole_bins`
     edges_share: float = 1.0
+    atom_counts: Int64s | None = None  # (n_bins, 2): the samples at the edge of each bin, and those of them with label 1
 
     def origin(self) -> dict[str, Any]:
         """The parts of a model that say where its bins come from."""
         edges, groups, score_range = self.partition.edges, self.groups, self.partition.score_range
-        whole = {} if self.tie_counts is None else {"tie_counts": self.tie_counts, "edges_share": self.edges_share}
+        names = ("tie_counts", "atom_counts", "edges_share") if self.tie_counts is not None else ()
+        whole = {name: getattr(self, name) for name in names}
         return {
             "edges": edges, "edge_keys": self.partition.edge_keys, "n_samples": groups.n_samples,
             "n_positive": groups.n_positive, "ties": self.ties, "n_tied": self.n_tied, "score_range": score_range,
@@ -500,11 +502,11 @@ def whole_bins(
     if mirrored:
         groups, everyone = groups.mirrored(), everyone.mirrored()
     digest = boundaries.digest(seed)
-    kept, counts, label_sums, ties = bins_of_groups(groups, groups.ranks, everyone, tied, scheme == "umd", digest)
+    kept, counts, label_sums, ties, atoms = bins_of_groups(groups, groups.ranks, everyone, tied, scheme == "umd", digest)
     edges = groups.score[kept]
     if mirrored:
         edges = edges[::-1].copy()
-        counts, label_sums, ties = (column[::-1].copy() for column in (counts, label_sums, ties))
+        counts, label_sums, ties, atoms = (column[::-1].copy() for column in (counts, label_sums, ties, atoms))
     edge_keys = np.full(len(edges), KEY_BELOW if scheme == "umb" else KEY_ABOVE, np.uint64)
     partition, tally = Partition(edges, edge_keys, score_range), Tally(counts, label_sums)
     if not tied:
@@ -516,8 +518,8 @@ def whole_bins(
     if weighted is not None:
         # All rows are averaged, so none is left out, and no interval can be made of them.
         tally = reduce(add, (tally_rows(partition, rows) for rows in weighted))
-        ties = np.zeros_like(ties)
-    return Fitted(partition, tally, seen, "whole", tied, ties, edges_share)
+        return Fitted(partition, tally, seen, "whole", tied, np.zeros_like(ties), edges_share)
+    return Fitted(partition, tally, seen, "whole", tied, ties, edges_share, atoms)
 
 
 def share_bins(rows: Rows, n_bins: int, scheme: str, seed: int, share: float) -> Fitted:

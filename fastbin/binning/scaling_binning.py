@@ -280,7 +280,8 @@ def _double_dip(rows: Rows, n_bins: int, ties: str, seed: int, n_threads: int, s
         return {**found.tally.parts(), "values": _mean_scores(rows, found, edges, scaled)} | found.origin()
     if edges is None:
         bins = found.partition.assign(rows.scores)
-        found = found._replace(tally=tally_rows(found.partition, rows), tie_counts=np.zeros_like(found.tie_counts))
+        no_ties = np.zeros_like(found.tie_counts)
+        found = found._replace(tally=tally_rows(found.partition, rows), tie_counts=no_ties, atom_counts=None)
     else:
         bins = bins_of_rows(rows, found.partition, groups, "umd", ties, seed)
         found.tally.weights = ExactSums(3 * found.partition.n_bins)

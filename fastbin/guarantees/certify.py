@@ -35,6 +35,7 @@ from fastbin.guarantees.evidence import (
     Interior,
     as_evidence,
     assumes_no_atoms,
+    atoms_of,
     has_edges_of_others,
     has_steps,
     has_whole_ties,
@@ -297,6 +298,10 @@ _REST = (
     "of the outermost bin, which has no edge of its own, all samples are counted, at a level that holds wherever the fit ends "
     "(fastbin, Theorem F14)"
 )
+_PARTS = (
+    "where a heavy score begins a bin, a share of its level goes to the rates of that score and of the others, and to its mass "
+    "(fastbin, Theorem F19)"
+)
 _ANY_LAW = "label sums with a sample of either label at the edge lie on the two sides of a binomial one (fastbin, Theorem F2)"
 _FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 2020, section 4.1"
 
@@ -306,7 +311,8 @@ def binomial_law(evidence: Evidence, bound: str = "") -> str:
     if bound == "hull" and assumes_no_atoms(evidence):
         return _ANY_LAW
     if has_whole_ties(evidence):
-        return _WHOLE if place_of_rest(evidence) is None else f"{_WHOLE}; {_REST}"
+        is_parted = bound in OF_INTERVALS and atoms_of(evidence) is not None
+        return "; ".join([_WHOLE, *[_PARTS] * is_parted, *[_REST] * (place_of_rest(evidence) is not None)])
     if evidence.scheme == "scaling-binning":
         return _FIXED if has_edges_of_others(evidence) else _BINOMIAL["umd"]
     return _BINOMIAL.get(evidence.scheme, _FIXED)
@@ -316,7 +322,7 @@ def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tu
     if has_whole_ties(evidence):
         intervals, values = _clopper_pearson(interior, alpha, "conditional"), np.asarray(evidence.values, dtype=np.float64)
         radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0])
-        theorem = f"Clopper & Pearson 1934{_SHARE['conditional']}, which bounds the ECE; {binomial_law(evidence)}"
+        theorem = f"Clopper & Pearson 1934{_SHARE['conditional']}, which bounds the ECE; {binomial_law(evidence, OF_INTERVALS[0])}"
         return float(radii[interior.is_covered].max()) + evidence.delta, theorem
     # How far each value lies from the mean of the bin's own labels, whatever an unknown boundary label was.
     values, filled = np.asarray(evidence.values, dtype=np.float64), np.maximum(interior.counts, 1)
@@ -659,6 +665,7 @@ def _theorems(evidence: Evidence, for_any_law: bool) -> str:
     numbers = ["F3"]
     if has_whole_ties(evidence) or for_any_law:
         numbers = ["F2" if for_any_law else "F1", "F4", *["F14"] * (place_of_rest(evidence) is not None)]
+        numbers += ["F19"] * (atoms_of(evidence) is not None)
     elif getattr(evidence, "unlabelled_counts", None) is not None:
         numbers.append("F5")
     if evidence.scheme == "certified-fine":

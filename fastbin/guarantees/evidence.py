@@ -20,6 +20,8 @@ LEAVE_A_CUT_OUT = ("umd", *CERTIFIED)
 # The share of alpha for the outermost bin where its edge is not written (Theorem F14). Such a bin holds 1.75 times the samples
 # of an equal share or more, so that with .05 of alpha its interval is about as wide as that of another bin at the worst.
 SHARE_OF_REST = 0.05
+# The samples at the edge of a bin are counted apart where the ranks placed so many there, and one in so many of all of the bin.
+LEAST_SURE, MOST_TO_SURE = 2, 8
 
 
 class Evidence(Protocol):
@@ -70,6 +72,14 @@ class Reading(NamedTuple):
     label_sums: Int64s
 
 
+class Atoms(NamedTuple):
+    """Of bins whose samples at the edge are counted apart, of others 0: r of the tie counts, and these samples."""
+
+    sure: Int64s
+    counts: Int64s
+    label_sums: Int64s
+
+
 @dataclass(frozen=True)
 class Interior:
     """The part of a tally that a promise may use, in two readings; an interval is the union of theirs.
@@ -84,7 +94,8 @@ class Interior:
     There the outermost bin may have no edge of its own: it is the rest, all that lies beyond the edge before it, and has one
     reading, all of its samples (Theorem F14). `rest` is None where no fit can have one; else 0 for all bins but that one,
     and for it the number of equal parts into which its share of alpha is divided, one for each place where the fit may end.
-    `sides` are the two readings of all bins from their edges on, where those of the rest are others.
+    `sides` are the two readings of all bins from their edges on, where those of the rest are others. `atoms` tell the samples
+    at the edges of bins, where they may make an interval narrower (Theorem F19).
     """
 
     first: Reading
@@ -92,6 +103,7 @@ class Interior:
     has_boundary_label: Bools
     rest: Float64s | None = None
     sides: tuple[Reading, Reading] | None = None
+    atoms: Atoms | None = None
 
     @classmethod
     def of(cls, counts: Int64s, label_sums: Int64s) -> Interior:
@@ -111,7 +123,11 @@ class Interior:
         rest = None
         if any(each.rest is not None for each in interiors):
             rest = np.concatenate([np.zeros(each.counts.shape) if each.rest is None else each.rest for each in interiors])
-        return cls(first, second, np.concatenate([each.has_boundary_label for each in interiors]), rest)
+        atoms = None
+        if any(each.atoms is not None for each in interiors):
+            parts = [each.atoms or Atoms(*np.zeros((3, len(each.counts)), np.int64)) for each in interiors]
+            atoms = Atoms(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return cls(first, second, np.concatenate([each.has_boundary_label for each in interiors]), rest, atoms=atoms)
 
     @property
     def counts(self) -> Int64s:
@@ -326,7 +342,7 @@ def _whole_interior(evidence: Evidence, rest_parts: float | None) -> Interior:
     second = Reading(first.counts - sure, first.label_sums - sure_ones)
     no_boundary, parts, place = np.zeros(sure.shape, dtype=np.bool_), np.zeros(sure.shape), place_of_rest(evidence)
     if place is None:
-        return Interior(first, second, no_boundary, parts)
+        return Interior(first, second, no_boundary, parts, atoms=atoms_of(evidence))
     if evidence.n_bins_asked < 2:
         raise GuaranteeError(
             "the outermost edge is not written, and the model does not say at how many ranks that may happen, which share "
@@ -340,4 +356,19 @@ def _whole_interior(evidence: Evidence, rest_parts: float | None) -> Interior:
         Reading(*(np.where(parts > 0.0, whole, column) for whole, column in zip(of_rest, side, strict=True)))
         for side in (first, second)
     )
-    return Interior(all_rows, others, no_boundary, parts, (first, second))
+    return Interior(all_rows, others, no_boundary, parts, (first, second), atoms_of(evidence))
+
+
+def atoms_of(evidence: Evidence) -> Atoms | None:
+    """The samples at edges, in bins of which r is two or more, and an eighth of the samples or more; None where that is no bin.
+
+    Sizes alone decide, never labels. Where r is 1 no score may tie at the edge, and then other intervals hold (Theorem F2).
+    """
+    known = getattr(evidence, "atom_counts", None)
+    if known is None or evidence.edges_share < 1.0:
+        return None
+    sure, counts = np.asarray(evidence.tie_counts, np.int64)[:, 0], rows_of_bins(evidence)[0]
+    parted = (sure >= LEAST_SURE) & (MOST_TO_SURE * sure >= counts)
+    if (place := place_of_rest(evidence)) is not None:
+        parted[place] = False
+    return Atoms(*(np.where(parted, column, 0) for column in (sure, *np.asarray(known, np.int64).T))) if parted.any() else None

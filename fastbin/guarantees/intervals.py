@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,15 +13,16 @@ from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import ClassRate
-from fastbin.guarantees.evidence import Evidence, Interior, as_evidence, has_whole_ties, is_moved, require_interior
+from fastbin.guarantees.evidence import Atoms, Evidence, Interior, as_evidence, has_whole_ties, is_moved, require_interior
 from fastbin.guarantees.rising import band
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
+from fastbin.intervals.binomial import exact_ends, truncated_ends
 
 BinBound = Callable[[Any, Any, float], Float64s]
 
 # With the rule by which the bins share alpha.
 _BOUNDS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
-    "clopper-pearson": (clopper_pearson, sidak),
+    "clopper-pearson": (exact_ends, sidak),
     "hoeffding": (hoeffding, bonferroni),
     "empirical-bernstein": (empirical_bernstein, bonferroni),
     "wilson": (wilson, sidak),
@@ -28,10 +30,36 @@ _BOUNDS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
 
 
 def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any) -> Float64s:
-    """`bin_bound` at failure probability `level` for each bin, in either reading of its tally. Shape (n_bins, 2)."""
-    intervals = [bin_bound(reading.label_sums, reading.counts, level) for reading in interior.readings]
+    """`bin_bound` at failure probability `level` for each bin, in either reading of its tally. Shape (n_bins, 2).
+
+    Where samples at edges are counted apart, so large a share of the level as they have of the bin goes to what they tell.
+    """
+    atoms = interior.atoms
+    share = 0.0 if atoms is None else atoms.sure / (interior.counts + 1.0)
+    intervals = [bin_bound(reading.label_sums, reading.counts, (1.0 - share) * level) for reading in interior.readings]
     lower, upper = (np.array([ends[:, side] for ends in intervals]) for side in (0, 1))
-    return np.stack([lower.min(axis=0), upper.max(axis=0)], axis=1)
+    found = np.stack([lower.min(axis=0), upper.max(axis=0)], axis=1)
+    if atoms is not None:
+        parted = atoms.sure > 0
+        parts = _ends_of_parts(interior, atoms, parted, (share * level)[parted])
+        both = np.stack([np.maximum(found[parted, 0], parts[:, 0]), np.minimum(found[parted, 1], parts[:, 1])], axis=1)
+        found[parted] = np.where(both[:, :1] <= both[:, 1:], both, found[parted])
+    return found
+
+
+# Shares of the level of three parts: of the rate at its edge, of that above, and of the mass at the edge.
+OF_ATOM, OF_OTHERS, OF_MASS = 0.45, 0.45, 0.1
+
+
+def _ends_of_parts(interior: Interior, atoms: Atoms, parted: Bools, levels: Float64s) -> Float64s:
+    """The rates of bins from those at their edges and above, and the mass at their edges (docs/guarantees.md, Theorem F19)."""
+    sure, at_edge, ones = (column[parted] for column in atoms)
+    counts, label_sums = (column[parted] for column in interior.first)
+    atom = exact_ends(ones, at_edge, OF_ATOM * levels)
+    others = exact_ends(label_sums - ones, counts - at_edge, OF_OTHERS * levels)
+    masses = truncated_ends(at_edge, counts, sure, OF_MASS * levels)
+    corners = masses[:, :, None] * atom[:, None] + (1.0 - masses[:, :, None]) * others[:, None]
+    return np.stack([corners[:, :, 0].min(axis=1), corners[:, :, 1].max(axis=1)], axis=1)
 
 
 # What an interval is about: the true frequency of a bin, or, if it does not fall as scores rise, the truth at a score.
@@ -81,9 +109,10 @@ def interval(
     The schemes "ze" and "umb" also average the label of a boundary sample, which is not a draw from the bin. Their intervals
     are computed from the other samples and are the union over both values that this label can have had. Where whole groups of
     equal scores lie at edges, an interval is the hull of two: of all T samples of the bin, and without the r samples that the
-    rank of its edge placed there (docs/guarantees.md, Theorem F1); but for a lowest bin whose edge is not written, as no sample
-    lies below, it is of all samples below the next edge (Theorem F14). Where no two samples share the score of an edge, it is
-    assumed, as certificates say, that no score there has a probability of its own. O(n_bins).
+    rank of its edge placed there (docs/guarantees.md, Theorem F1). By "clopper-pearson", where r is at least an eighth of T and
+    all samples placed the edges, the samples at the edge are counted apart, too (Theorem F19). For a lowest bin whose edge is
+    not written, as no sample lies below, it is of all samples below the next edge (Theorem F14). Where no two samples share the
+    score of an edge, it is assumed, as certificates say, that no score there has a probability of its own. O(n_bins).
 
     Examples
     --------
@@ -151,7 +180,10 @@ def tally_of(evidence: Evidence, bound: str, rest_parts: float | None = None) ->
             "whole groups of equal scores lie at edges, and empirical Bernstein's ends do not rise with the label sum, which "
             "the promise about such bins needs; use bound='clopper-pearson'"
         )
-    return _whole_tally(evidence) if bound == "wilson" else require_interior(evidence, moved=True, rest_parts=rest_parts)
+    if bound == "wilson":
+        return _whole_tally(evidence)
+    interior = require_interior(evidence, moved=True, rest_parts=rest_parts)
+    return interior if bound == "clopper-pearson" else replace(interior, atoms=None)
 
 
 def _whole_tally(evidence: Evidence) -> Interior:

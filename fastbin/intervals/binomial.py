@@ -86,6 +86,34 @@ def ends_of_rows(ones: Int64s, counts: Int64s, level: float) -> Float64s:
     return np.stack([lower, upper], axis=1)
 
 
+def truncated_ends(sums: Int64s, sizes: Int64s, least: Int64s, levels: Float64s | float) -> Float64s:
+    """float64 (n, 2): the interval of q for sums of Binomial(sizes, q) on the condition of at least `least`, from 1 on.
+
+    What is left of the law in the tails beyond its ends is levels / 2 at most. The ratio of such laws rises with the sum, so
+    that their tails rise with q.
+    """
+    of, tails = special_functions(), np.broadcast_to(np.asarray(levels) / 2.0, sums.shape)
+
+    def at_least(counts: Int64s, q: Float64s) -> Float64s:
+        return np.asarray(of.betainc(counts, sizes - counts + 1.0, q))
+
+    def is_below(q: Float64s) -> Bools:
+        return at_least(sums, q) <= tails * at_least(least, q)
+
+    def is_not_above(q: Float64s) -> Bools:
+        fewer = of.betaincc(past, sizes - past + 1.0, q) - of.betaincc(least, sizes - least + 1.0, q)
+        return ~(fewer <= tails * at_least(least, q))
+
+    # The excess over `least` is at most geometric: its odds are those of q times (sizes - least) / (least + 1).
+    excess, shares, past = sums - least, sums / sizes, np.minimum(sums + 1, sizes)
+    odds = (least + 1.0) * np.where(excess > 0, tails, 0.0) ** (1.0 / np.maximum(excess, 1))
+    surely_below = odds / np.maximum(sizes - least + odds, 1.0)
+    lower, _ = neighbouring_doubles(surely_below, shares, is_below)
+    lower = np.where(at_least(least, lower) < _LEAST_TAIL, surely_below, lower)
+    _, upper = neighbouring_doubles(shares, np.ones(shares.shape), is_not_above)
+    return np.stack([np.where(excess > 0, lower, 0.0), np.where(sums < sizes, upper, 1.0)], axis=1)
+
+
 def _complement(ends: Float64s, outwards: float) -> Float64s:
     """1 - end, rounded towards `outwards`: at levels of 1e-12 and below a rounding inwards is visible."""
     results = 1.0 - ends
@@ -244,6 +272,8 @@ _NEAR = 1e-6
 # Where both parameters are above this, the forward functions lose digits, and a series about the normal law gains them: its
 # error is of the order of (z / sqrt(parameter))^3, in standard deviations.
 _HUGE = 1e11
+# Of smaller tails ratios may have lost their digits.
+_LEAST_TAIL = 1e-150
 
 
 @cache

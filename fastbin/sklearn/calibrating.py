@@ -108,7 +108,8 @@ def without_promise(fitted: M, why: str) -> M:
     """The same values and tallies, as those of a scheme of which nothing is known, with the reason as its note."""
 
     def other(model: BinnedModel) -> BinnedModel:
-        no_ties: dict[str, Any] = {"ties": "none", "tie_counts": None, "edges_share": 0.0} if model.ties == "whole" else {}
+        no_ties: dict[str, Any] = {"ties": "none", "tie_counts": None, "atom_counts": None, "edges_share": 0.0}
+        no_ties = no_ties if model.ties == "whole" else {}
         return model._derived("CalibratedClassifier", scheme="other", note=why, **no_ties)
 
     return _changed(fitted, other)

@@ -61,8 +61,9 @@ def assert_same(model: fb.BinnedModel, expected: WholeTies, data: CalibrationDat
     assert model.ties == ("whole" if expected.n_tied else RULE_WITHOUT_TIES[expected.scheme])
     if expected.n_tied:
         assert list(map(tuple, model.tie_counts.tolist())) == expected.tie_counts
+        assert list(map(tuple, model.atom_counts.tolist())) == expected.atom_counts
     else:
-        assert model.tie_counts is None
+        assert model.tie_counts is model.atom_counts is None
     assert model.fingerprint == fingerprint(expected.edges, list(zip(*data.repeated(), strict=True)))
 
 

@@ -12,9 +12,10 @@ that lies below the edge before. Given what lies above, its samples are draws fr
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import cache
 
-from reference.bounds import clopper_pearson, exact_radius, sidak
+from reference.bounds import _largest, binomial_cdf, clopper_pearson, exact_radius, sidak
 from reference.whole_ties import WholeBin, WholeTies
 
 SHARE_OF_REST = 0.05  # of alpha
@@ -47,8 +48,41 @@ def bin_interval(b: WholeBin, level: float, *, is_rest: bool = False) -> tuple[f
     """Misses the rate of the bin with probability `level` at most, whatever the law of the scores is."""
     if is_rest:
         return _interval(b.x, b.T, level)
+    if b.r < 2 or 8 * b.r < b.T:
+        return _hull(b, level)
+    of_parts = b.r / (b.T + 1)
+    hull, parts = _hull(b, (1 - of_parts) * level), three_parts(b, of_parts * level)
+    low, high = max(hull[0], parts[0]), min(hull[1], parts[1])
+    return (low, high) if low <= high else hull
+
+
+def _hull(b: WholeBin, level: float) -> tuple[float, float]:
     whole, without = _interval(b.x, b.T, level), _interval(b.x - b.f, b.T - b.r, level)
     return min(whole[0], without[0]), max(whole[1], without[1])
+
+
+def three_parts(b: WholeBin, level: float) -> tuple[float, float]:
+    """The rate q h + (1 - q) g of a bin: h is that of its lowest score, of mass q, and g that of the others.
+
+    Each is in an interval, and the least and the greatest rates are at corners of the box of these.
+    """
+    of_atom, of_others = _interval(b.k, b.C, 0.45 * level), _interval(b.x - b.k, b.T - b.C, 0.45 * level)
+    masses = truncated(b.C, b.T, b.r, 0.1 * level)
+    rates = [q * h + (1 - q) * g for q in masses for h in of_atom for g in of_others]
+    return min(rates), max(rates)
+
+
+@cache
+def truncated(c: int, n: int, least: int, level: float) -> tuple[float, float]:
+    """{q : P(C >= c | C >= least) > level / 2 and P(C <= c | C >= least) > level / 2} for C ~ Binomial(n, q)."""
+    half = Fraction(level) / 2
+
+    def from_on(k: int, q: Fraction) -> Fraction:
+        return 1 - binomial_cdf(k - 1, n, q)
+
+    lower = 0.0 if c == least else _largest(lambda q: from_on(c, q) <= half * from_on(least, q))
+    upper = 1.0 if c == n else _largest(lambda q: from_on(least, q) - from_on(c + 1, q) > half * from_on(least, q), Fraction(c, n))
+    return lower, upper
 
 
 def intervals(fit: WholeTies, alpha: float, kind: str = "conditional") -> list[tuple[float, float]]:

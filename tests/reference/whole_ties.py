@@ -4,7 +4,7 @@ The bins are cut from the top at the ranks of Gupta & Ramdas 2021, Algorithm 1. 
 that holds its rank, so the bin of a sample is a function of its score alone. Where a group was so large that the next bin
 would hold less than three quarters of its share, that rank is skipped.
 
-For each bin: T samples, x of them with label 1, and C at the score of its edge. r of these C stand at or below the rank of the
+For each bin: T samples, x of them with label 1, and C at the score of its edge, k of these with label 1. r of these C stand at or below the rank of the
 edge, and can only be counted in the bin because the group was not divided. f is the number of label 1 among r of the C samples
 that are chosen without looking at labels, y the label of one of the r. The lowest bin has no edge below it: r = f = y = 0.
 """
@@ -63,6 +63,7 @@ class WholeBin:
     r: int = 0
     f: int = 0
     y: int = 0
+    k: int = 0
 
 
 @dataclass
@@ -99,6 +100,10 @@ class WholeTies:
     @property
     def tie_counts(self) -> list[tuple[int, int, int]]:
         return [(b.r, b.f, b.y) for b in self.bins]
+
+    @property
+    def atom_counts(self) -> list[tuple[int, int]]:
+        return [(b.C, b.k) for b in self.bins]
 
     def bin_of(self, score: float) -> int:
         """At an edge: the bin above it, but under "umb" the one below."""
@@ -172,7 +177,7 @@ def _tally(samples: list[tuple[float, int]], cuts: list[Cut], draw: Draw, digest
         taken, ones = cut.rank - cut.below, sum(labels_at)
         f, y = draw(digest, -cut.score + 0.0 if mirrored else cut.score, len(labels_at), ones, taken)
         x = sum(label for _, label in samples[cut.below : end])
-        bins.append(WholeBin(end - cut.below, x, cut, len(labels_at), taken, f, y))
+        bins.append(WholeBin(end - cut.below, x, cut, len(labels_at), taken, f, y, ones))
         end = cut.below
     if end > 0:
         bins.append(WholeBin(end, sum(label for _, label in samples[:end]), None))
@@ -189,4 +194,4 @@ def _move_boundary_labels_down(bins: list[WholeBin]) -> None:
     for below, above in pairwise(bins):
         below.T, below.x = below.T + 1, below.x + above.y
         above.T, above.x = above.T - 1, above.x - above.y
-        above.cut, above.C, above.r, above.f, above.y = None, 0, 0, 0, 0
+        above.cut, above.C, above.r, above.f, above.y, above.k = None, 0, 0, 0, 0, 0

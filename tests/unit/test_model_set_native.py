@@ -22,6 +22,7 @@ def flat(n_bins: Any, keys: Any, **options: Any) -> fb.ModelSet:
     n_bins = np.asarray(n_bins, np.int64)
     m, total = len(n_bins), int(n_bins.sum())
     ties = np.where(np.arange(m) % 2, 5, 2).astype(np.int32)
+    of_ties = int(n_bins[ties == 5].sum())
     label_sums = RNG.integers(0, 10, total)
     first = np.cumsum(n_bins) - n_bins
     arguments: dict[str, Any] = {
@@ -30,7 +31,8 @@ def flat(n_bins: Any, keys: Any, **options: Any) -> fb.ModelSet:
         "values": RNG.random(total),
         "counts": np.full(total, 10),
         "label_sums": label_sums,
-        "tie_counts": np.zeros((int(n_bins[ties == 5].sum()), 3), np.int64),
+        "tie_counts": np.tile([1, 0, 0], (of_ties, 1)),
+        "atom_counts": np.stack([1 + np.arange(of_ties) % 2, np.zeros(of_ties, np.int64)], axis=1),  # all of label 0
         "ties": ties,
         "n_bins_asked": n_bins + 1,
         "n_samples": 11 * n_bins,
@@ -70,6 +72,7 @@ def test_models_of_flat_arrays_are_those_of_their_parts() -> None:
             ties="whole" if is_whole else "upper", n_bins_asked=n + 1, n_samples=11 * n, n_positive=int(given["n_positive"][i]),
             n_tied=3, seed=42, out_of_range="clip", fingerprint=i + 1, edges_share=0.5 if is_whole else 0.0,
             tie_counts=given["tie_counts"][tie : tie + n] if is_whole else None,
+            atom_counts=given["atom_counts"][tie : tie + n] if is_whole else None,
             slice_cuts=given["slice_cuts"][sliced : sliced + 1] if i % 3 == 0 else None,
             slice_label_sums=given["slice_label_sums"][2 * sliced : 2 * sliced + 2] if i % 3 == 0 else None,
         )  # fmt: skip
@@ -95,6 +98,7 @@ def test_a_pool_and_texts_of_flat_arrays() -> None:
         ({"label_sums": np.ones(0, np.int64)}, "InputError: label_sums has 0"),
         ({"tie_counts": None}, "InputError: tie_counts has 0 entries; these models have 3"),
         ({"tie_counts": np.zeros((5, 3), np.int64)}, "InputError: tie_counts has 5"),
+        ({"atom_counts": None}, "InputError: atom_counts has 0 entries; these models have 3"),
         ({"slice_cuts": np.ones(2)}, "InputError: slice_cuts has 2 entries; these models have 1"),
         ({"slice_label_sums": np.ones(1, np.int64)}, "InputError: slice_label_sums has 1"),
         ({"n_slices_each": np.array([-1, 3])}, "InputError: n_slices_each must be"),
@@ -115,7 +119,7 @@ def test_flat_arrays_that_do_not_fit(options: dict[str, Any], message: str) -> N
 def test_no_models_at_all() -> None:
     for n_bins in ([], [0], [2, -1]):
         none, each = np.zeros(0, np.int64), np.zeros(len(n_bins), np.int64)
-        parts = {"edges": np.zeros(0), "edge_keys": none.astype(np.uint64), "values": np.zeros(0), "tie_counts": None}
+        parts = {"edges": np.zeros(0), "edge_keys": none.astype(np.uint64), "values": np.zeros(0), "tie_counts": None, "atom_counts": None}
         parts |= {"counts": none, "label_sums": none, "ties": each.astype(np.int32), "fingerprints": each.astype(np.uint64)}
         parts |= dict.fromkeys(("n_bins_asked", "n_samples", "n_positive", "n_tied", "n_slices_each"), each)
         parts |= {"slice_cuts": np.zeros(0), "slice_label_sums": none}
