@@ -294,7 +294,7 @@ cdef class ModelOwner:
 
     @property
     def atom_counts(self):
-        """int64 (n_bins, 2): the samples of each bin at the score of its lower edge, and those of them with label 1, or ``None``.
+        """int64 (n_bins, 2): the samples of each bin at its lower edge, and those of them with label 1, or ``None``.
 
         Both 0 where r of `tie_counts` is. Under scheme "umb" at the upper edge.
         """

@@ -118,9 +118,9 @@ class SetOwner:
     def _create_flat(
         cls, keys: Int64s | list[str], model_of_key: Int32s | None, n_bins_each: Int64s, *, edges: Float64s, edge_keys: UInt64s,
         values: Float64s, counts: Int64s, label_sums: Int64s, tie_counts: Int64s | None, atom_counts: Int64s | None,
-        ties: Int32s, n_bins_asked: Int64s, n_samples: Int64s, n_positive: Int64s, n_tied: Int64s, fingerprints: UInt64s, n_slices_each: Int64s,
-        slice_cuts: Float64s, slice_label_sums: Int64s, scheme: int, seed: int, score_min: float, score_max: float,
-        out_of_range: int, edges_share: float, kind: int = 0, unknown: int = 0, pool: int = -1,
+        ties: Int32s, n_bins_asked: Int64s, n_samples: Int64s, n_positive: Int64s, n_tied: Int64s, fingerprints: UInt64s,
+        n_slices_each: Int64s, slice_cuts: Float64s, slice_label_sums: Int64s, scheme: int, seed: int, score_min: float,
+        score_max: float, out_of_range: int, edges_share: float, kind: int = 0, unknown: int = 0, pool: int = -1,
         columns: Int32s | None = None, event: bytes = b"", provenance: bytes = b"",
     ) -> Self: ...  # fmt: skip
     def _read_into(self, data: bytes | memoryview) -> None: ...

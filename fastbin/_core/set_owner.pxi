@@ -141,15 +141,16 @@ cdef class SetOwner:
     @classmethod
     def _create_flat(
         cls, keys, model_of_key, n_bins_each, *, edges, edge_keys, values, counts, label_sums, tie_counts, atom_counts, ties,
-        n_bins_asked, n_samples, n_positive, n_tied, fingerprints, n_slices_each, slice_cuts, slice_label_sums, int scheme, uint64_t seed,
-        double score_min, double score_max, int out_of_range, double edges_share, int kind=0, int unknown=0, int pool=-1,
-        columns=None, bytes event=b"", bytes provenance=b"",
+        n_bins_asked, n_samples, n_positive, n_tied, fingerprints, n_slices_each, slice_cuts, slice_label_sums, int scheme,
+        uint64_t seed, double score_min, double score_max, int out_of_range, double edges_share, int kind=0, int unknown=0,
+        int pool=-1, columns=None, bytes event=b"", bytes provenance=b"",
     ):
         """A set of step models of one resolution, whose arrays follow each other in arrays of all.
 
         A model of n bins has n - 1 entries in `edges` and `edge_keys`, and n in `values`, `counts` and `label_sums`;
         `tie_counts`, of three columns, and `atom_counts`, of two, have n rows for each model whose `ties` is FASTBIN_TIES_WHOLE
-        and none for others. One of s slices has s in `slice_label_sums`, and s - 1 in `slice_cuts`. About two microseconds a model.
+        and none for others. One of s slices has s in `slice_label_sums`, and s - 1 in `slice_cuts`. About two microseconds a
+        model.
         """
         cdef SetOwner self = cls.__new__(cls)
         cdef fastbin_set_spec spec

@@ -31,9 +31,9 @@ cdef Py_ssize_t place_bins(
 
     `placing` are the groups at the ranks, among the samples that place the edges, `everyone` the same groups among all that
     are counted. Filled are `kept`, the boundaries that are edges, and for the bins, one more, their counts and label sums and,
-    where samples are tied, their r, f and y in `ties`, and the samples at their edges and those of label 1 in `atoms`. Without ties every boundary is an edge. `leaves_out`: the sample at an
-    edge is not counted; otherwise it is counted above the edge where scores are tied, and below it where they are not
-    (Gupta & Ramdas 2021, Corollary 1).
+    where samples are tied, their r, f and y in `ties`, and the samples at their edges and those with label 1 in `atoms`.
+    Without ties every boundary is an edge. `leaves_out`: the sample at an edge is not counted; otherwise it is counted above
+    the edge where scores are tied, and below it where they are not (Gupta & Ramdas 2021, Corollary 1).
     """
     cdef Py_ssize_t i, b, n_edges
     cdef int64_t start = 0, start_ones = 0, end = 0, end_ones = 0

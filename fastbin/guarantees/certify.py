@@ -322,7 +322,9 @@ def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tu
     if has_whole_ties(evidence):
         intervals, values = _clopper_pearson(interior, alpha, "conditional"), np.asarray(evidence.values, dtype=np.float64)
         radii = np.maximum(intervals[:, 1] - values, values - intervals[:, 0])
-        theorem = f"Clopper & Pearson 1934{_SHARE['conditional']}, which bounds the ECE; {binomial_law(evidence, OF_INTERVALS[0])}"
+        theorem = (
+            f"Clopper & Pearson 1934{_SHARE['conditional']}, which bounds the ECE; {binomial_law(evidence, OF_INTERVALS[0])}"
+        )
         return float(radii[interior.is_covered].max()) + evidence.delta, theorem
     # How far each value lies from the mean of the bin's own labels, whatever an unknown boundary label was.
     values, filled = np.asarray(evidence.values, dtype=np.float64), np.maximum(interior.counts, 1)

@@ -73,7 +73,7 @@ class Reading(NamedTuple):
 
 
 class Atoms(NamedTuple):
-    """Of bins whose samples at the edge are counted apart, of others 0: r of the tie counts, and these samples."""
+    """r of the tie counts, and the samples at the edge, of bins where these are counted apart; 0 for others."""
 
     sure: Int64s
     counts: Int64s
@@ -360,7 +360,7 @@ def _whole_interior(evidence: Evidence, rest_parts: float | None) -> Interior:
 
 
 def atoms_of(evidence: Evidence) -> Atoms | None:
-    """The samples at edges, in bins of which r is two or more, and an eighth of the samples or more; None where that is no bin.
+    """The samples at edges, in bins of which r is two or more, and an eighth of the samples or more; None for no such bin.
 
     Sizes alone decide, never labels. Where r is 1 no score may tie at the edge, and then other intervals hold (Theorem F2).
     """

@@ -32,10 +32,10 @@ _BOUNDS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
 def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any) -> Float64s:
     """`bin_bound` at failure probability `level` for each bin, in either reading of its tally. Shape (n_bins, 2).
 
-    Where samples at edges are counted apart, so large a share of the level as they have of the bin goes to what they tell.
+    Where samples at edges are counted apart, a share of the level goes to what they tell: small, where the readings tell more.
     """
     atoms = interior.atoms
-    share = 0.0 if atoms is None else atoms.sure / (interior.counts + 1.0)
+    share = 0.0 if atoms is None else (atoms.sure / (interior.counts + 1.0)) ** 2
     intervals = [bin_bound(reading.label_sums, reading.counts, (1.0 - share) * level) for reading in interior.readings]
     lower, upper = (np.array([ends[:, side] for ends in intervals]) for side in (0, 1))
     found = np.stack([lower.min(axis=0), upper.max(axis=0)], axis=1)

@@ -272,7 +272,7 @@ _NEAR = 1e-6
 # Where both parameters are above this, the forward functions lose digits, and a series about the normal law gains them: its
 # error is of the order of (z / sqrt(parameter))^3, in standard deviations.
 _HUGE = 1e11
-# Of smaller tails ratios may have lost their digits.
+# Ratios of smaller tails may have lost their digits.
 _LEAST_TAIL = 1e-150
 
 

@@ -50,7 +50,7 @@ def bin_interval(b: WholeBin, level: float, *, is_rest: bool = False) -> tuple[f
         return _interval(b.x, b.T, level)
     if b.r < 2 or 8 * b.r < b.T:
         return _hull(b, level)
-    of_parts = b.r / (b.T + 1)
+    of_parts = (b.r / (b.T + 1)) ** 2
     hull, parts = _hull(b, (1 - of_parts) * level), three_parts(b, of_parts * level)
     low, high = max(hull[0], parts[0]), min(hull[1], parts[1])
     return (low, high) if low <= high else hull
@@ -81,7 +81,9 @@ def truncated(c: int, n: int, least: int, level: float) -> tuple[float, float]:
         return 1 - binomial_cdf(k - 1, n, q)
 
     lower = 0.0 if c == least else _largest(lambda q: from_on(c, q) <= half * from_on(least, q))
-    upper = 1.0 if c == n else _largest(lambda q: from_on(least, q) - from_on(c + 1, q) > half * from_on(least, q), Fraction(c, n))
+    upper = (
+        1.0 if c == n else _largest(lambda q: from_on(least, q) - from_on(c + 1, q) > half * from_on(least, q), Fraction(c, n))
+    )
     return lower, upper
 
 

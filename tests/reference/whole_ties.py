@@ -4,9 +4,10 @@ The bins are cut from the top at the ranks of Gupta & Ramdas 2021, Algorithm 1. 
 that holds its rank, so the bin of a sample is a function of its score alone. Where a group was so large that the next bin
 would hold less than three quarters of its share, that rank is skipped.
 
-For each bin: T samples, x of them with label 1, and C at the score of its edge, k of these with label 1. r of these C stand at or below the rank of the
-edge, and can only be counted in the bin because the group was not divided. f is the number of label 1 among r of the C samples
-that are chosen without looking at labels, y the label of one of the r. The lowest bin has no edge below it: r = f = y = 0.
+For each bin: T samples, x of them with label 1, and C at the score of its edge, k of these with label 1. r of these C stand at
+or below the rank of the edge, and can only be counted in the bin because the group was not divided. f is the number of label 1
+among r of the C samples that are chosen without looking at labels, y the label of one of the r. The lowest bin has no edge
+below it: r = f = y = 0.
 """
 
 from __future__ import annotations

@@ -136,7 +136,9 @@ def test_without_the_hull_the_promise_breaks() -> None:
 EPSILONS = [
     ("continuous", 1000, 10, 0.1331, 10.0),
     ("alternating", 1000, 10, 0.27, 7.6),
-    ("alternating", 10_000, 10, 0.17, 7.6),
+    ("alternating", 10_000, 10, 0.107, 7.6),
+    ("2 atoms", 1000, 10, 0.064, 2.0),
+    ("3 atoms", 1000, 10, 0.0886, 3.0),
     ("70 % at zero", 1000, 10, 0.0975, 3.5),
     ("70 % at zero", 10_000, 10, 0.0274, 3.5),
 ]

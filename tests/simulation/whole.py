@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
+from scipy.special import betainc, betaincc, betaincinv
 from simulation.draws import digest_of, draw_labels
 from simulation.laws import Array, Integers, Law
 
@@ -33,6 +33,7 @@ class Fits:
     r: Integers
     f: Integers
     y: Integers
+    k: Integers  # of the C samples at the edge those with label 1
     rates: Array
     masses: Array
     lowest: Array  # position of the lower end
@@ -110,7 +111,7 @@ def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.u
     past = below + sizes[:, at]
     ones_below, ones_past = (np.take_along_axis(sums, end, axis=1).astype(np.int64) for end in (below, past))
     edge, C, ones = scores[:, at], past - below, ones_past - ones_below
-    names = ("T", "x", "r", "f", "y")
+    names = ("T", "x", "r", "f", "y", "k")
     columns: dict[str, Any] = {name: np.zeros_like(C) for name in names}
     is_there, left = np.zeros(C.shape, np.bool_), np.full(repetitions, n)
     for b in range(len(ranks), 0, -1):
@@ -119,6 +120,7 @@ def _cut(scores: Array, labels: Bools, ranks: list[int], seeds: npt.NDArray[np.u
         columns["T"][:, b] = np.where(cuts, left - below[:, b], 0)
         columns["x"][:, b] = np.where(cuts, sums[rows, left] - ones_below[:, b], 0)
         columns["r"][:, b] = np.where(cuts, rank - below[:, b], 0)
+        columns["k"][:, b] = np.where(cuts, ones[:, b], 0)
         is_there[:, b] = cuts
         left = np.where(cuts, below[:, b], left)
     columns["T"][:, 0], columns["x"][:, 0], is_there[:, 0] = left, sums[rows, left], left > 0
@@ -211,7 +213,16 @@ def hull(fits: Fits, levels: Array) -> tuple[Array, Array]:
     low, high, levels = np.zeros(shape), np.ones(shape), np.broadcast_to(levels, shape)
     tied = fits.is_there & fits.tied[:, None]
     r, f = (np.where(fits.is_rest, 0, part) for part in (fits.r, fits.f))
-    low[tied], high[tied] = _hull_of(*(part[tied] for part in (fits.T, fits.x, r, f)), levels[tied])
+    T, x, r, f, own = (part[tied] for part in (fits.T, fits.x, r, f, levels))
+    of_parts = np.where((r >= 2) & (8 * r >= T), (r / (T + 1.0)) ** 2, 0.0)
+    low[tied], high[tied] = _hull_of(T, x, r, f, (1.0 - of_parts) * own)
+    parted = np.zeros(shape, np.bool_)
+    parted[tied] = of_parts > 0.0
+    columns = (part[parted] for part in (fits.T, fits.x, fits.C, fits.r, fits.k))
+    below, above = three_parts(*columns, (of_parts * own)[of_parts > 0.0])
+    below, above = np.maximum(below, low[parted]), np.minimum(above, high[parted])
+    meet = below <= above
+    low[parted], high[parted] = np.where(meet, below, low[parted]), np.where(meet, above, high[parted])
     plain = fits.is_there & ~fits.tied[:, None]
     T, x = fits.T[plain], fits.x[plain]
     if fits.scheme == "umd":
@@ -228,3 +239,31 @@ def hull(fits: Fits, levels: Array) -> tuple[Array, Array]:
 def _hull_of(T: Integers, x: Integers, r: Integers, f: Integers, levels: Array) -> tuple[Array, Array]:
     whole, without = clopper_pearson(x, T, levels), clopper_pearson(x - f, T - r, levels)
     return np.minimum(whole[0], without[0]), np.maximum(whole[1], without[1])
+
+
+def three_parts(T: Integers, x: Integers, C: Integers, r: Integers, k: Integers, levels: Array) -> tuple[Array, Array]:
+    """Limits of rates q h + (1 - q) g, from intervals of all three: h at the edge, g above it, and the mass q."""
+    of_edge, of_others = clopper_pearson(k, C, 0.45 * levels), clopper_pearson(x - k, T - C, 0.45 * levels)
+    masses = truncated(C, T, r, 0.1 * levels)
+    rates = [[q * h + (1.0 - q) * g for q in masses] for h, g in zip(of_edge, of_others, strict=True)]
+    return np.minimum(*rates[0]), np.maximum(*rates[1])
+
+
+def truncated(C: Integers, T: Integers, r: Integers, levels: Array) -> tuple[Array, Array]:
+    """Both limits of q, where C is binomial (T, q) on the condition C >= r. C - r is at most geometric, for q that are tiny."""
+    tail, after = levels / 2.0, np.minimum(C + 1, T)
+    odds = (r + 1.0) * tail ** (1.0 / np.maximum(C - r, 1))
+    tiny = odds / (T - r + odds)
+    low, high = tiny, C / T
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        holds = betainc(C, T - C + 1.0, middle) <= tail * betainc(r, T - r + 1.0, middle)
+        low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+    lower = np.where(betainc(r, T - r + 1.0, low) < 1e-150, tiny, low)
+    low, high = C / T, np.ones(len(C))
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        fewer = betaincc(after, T - after + 1.0, middle) - betaincc(r, T - r + 1.0, middle)
+        holds = fewer > tail * betainc(r, T - r + 1.0, middle)
+        low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+    return np.where(r < C, lower, 0.0), np.where(C < T, high, 1.0)

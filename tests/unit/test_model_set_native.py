@@ -119,7 +119,8 @@ def test_flat_arrays_that_do_not_fit(options: dict[str, Any], message: str) -> N
 def test_no_models_at_all() -> None:
     for n_bins in ([], [0], [2, -1]):
         none, each = np.zeros(0, np.int64), np.zeros(len(n_bins), np.int64)
-        parts = {"edges": np.zeros(0), "edge_keys": none.astype(np.uint64), "values": np.zeros(0), "tie_counts": None, "atom_counts": None}
+        parts = {"edges": np.zeros(0), "edge_keys": none.astype(np.uint64), "values": np.zeros(0)}
+        parts |= {"tie_counts": None, "atom_counts": None}
         parts |= {"counts": none, "label_sums": none, "ties": each.astype(np.int32), "fingerprints": each.astype(np.uint64)}
         parts |= dict.fromkeys(("n_bins_asked", "n_samples", "n_positive", "n_tied", "n_slices_each"), each)
         parts |= {"slice_cuts": np.zeros(0), "slice_label_sums": none}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom, hypergeom
 from simulation.evidence import fitted, uniform_mass
 from wordings import refused
 
@@ -22,13 +25,17 @@ import fastbin as fb
 from fastbin import GuaranteeError, InputError, guarantees, shift, theory
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin._fit.tally import linf_isotonic
-from fastbin.guarantees.intervals import move_odds
+from fastbin.guarantees.evidence import Atoms, Interior, Reading, alpha_of_edges, place_of_rest
+from fastbin.guarantees.intervals import interval_of_interior, move_odds
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
+from fastbin.intervals.binomial import exact_ends, truncated_ends
 from fitting import as_loaded
 from oracle import REPOSITORY, Case, cases
 from reference import bounds as reference
 from reference import sets as exact_sets
 from reference import uniform_mass as reference_fit
+from reference.hull import bin_interval, truncated
+from reference.whole_ties import WholeBin
 
 
 @pytest.mark.parametrize("simultaneous", [True, False])
@@ -532,3 +539,113 @@ def test_counting_does_not_go_on_from_a_moved_tally() -> None:
     cal = shift.LabelShift(source, method="known", target_rate=rate).fit()
     assert cal.model_.odds_ratio == 1.0
     refused(fb.GuaranteeError, "moved to other class rates", fb.online.StreamingBinning, cal, continue_fit=True)
+
+
+# ------------------------------------------------------------------------------------------------- heavy scores at edges
+
+
+def heavy(n: int = 400, scores: int = 5, **options: Any) -> fb.BinnedModel:
+    """A fit to few scores, whose rates are 0.05 and 0.95 in turn."""
+    rng = np.random.default_rng(n)
+    places = rng.integers(0, scores, n)
+    labels = rng.random(n) < np.where(places % 2, 0.95, 0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fb.FastbinWarning)
+        return fb.UniformMassBinning(4, **options).fit(places / scores, labels).model_
+
+
+def ends_of(model: Any, level: float) -> list[tuple[float, float]]:
+    return [tuple(ends) for ends in guarantees.interval(model, level, simultaneous=False).tolist()]
+
+
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+def test_samples_at_heavy_edges_are_counted_apart(scheme: str) -> None:
+    model = heavy(200, scheme=scheme)
+    plain = model._replace(atom_counts=None)
+    rest, parted = place_of_rest(model), 0
+    of_edges, of_rest = alpha_of_edges(0.1), (0.1 - alpha_of_edges(0.1)) / 3
+    for b, found in enumerate(ends_of(model, 0.1)):
+        (r, f, y), (C, k) = model.tie_counts[b].tolist(), model.atom_counts[b].tolist()
+        left_out = int(scheme == "umd" and r > 0)
+        whole = WholeBin(int(model.counts[b]) + left_out, int(model.label_sums[b]) + left_out * y, None, C, r, f, y, k)
+        slow = bin_interval(whole, of_rest if b == rest else of_edges, is_rest=b == rest)
+        assert found == pytest.approx(slow, abs=1e-9)
+        parted += found != ends_of(plain, 0.1)[b]
+    assert parted >= 2
+    assert "Theorem F19" in model.certificate().theorem
+    assert "Theorem F19" in model.certificate(kind="ece").theorem
+    assert "Theorem F19" not in plain.certificate().theorem
+    assert model.certificate().epsilon < plain.certificate().epsilon
+
+
+def test_what_keeps_the_hull() -> None:
+    """Bounds known before labels, sets of labels, Hoeffding's intervals, and edges that a share of the samples placed."""
+    model = heavy()
+    plain = model._replace(atom_counts=None)
+    for bound in ("a-priori", "hoeffding"):
+        assert model.certificate(bound=bound) == plain.certificate(bound=bound)
+    assert np.array_equal(guarantees.bin_sets(model), guarantees.bin_sets(plain))
+    for bound in ("hoeffding", "wilson"):
+        assert np.array_equal(guarantees.interval(model, bound=bound), guarantees.interval(plain, bound=bound))
+    shared = heavy(edges_share=0.5)
+    assert (shared.atom_counts[1:, 0] > shared.tie_counts[1:, 0]).all()
+    assert shared.certificate() == shared._replace(atom_counts=None).certificate()
+
+
+def test_samples_at_heavy_edges_travel_and_are_promised_in_sets() -> None:
+    model = heavy()
+    for copy in (pickle.loads(pickle.dumps(model)), fb.BinnedModel.from_bytes(model.to_bytes())):
+        assert np.array_equal(copy.atom_counts, model.atom_counts)
+    rng, segments = np.random.default_rng(200), np.arange(600) % 3
+    places = rng.integers(0, 5, 600)
+    labels = rng.random(600) < np.where(places % 2, 0.95, 0.05)
+    scores = np.where(segments == 2, np.arange(600) / 600, places / 5)  # no ties in the last segment
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fb.FastbinWarning)
+        models = fb.multi.SegmentedBinning(fb.UniformMassBinning(4)).fit(scores, labels, segments).model_
+    assert models[2].atom_counts is None
+    hulls = {key: model._replace(atom_counts=None) for key, model in models.models.items()}
+    plain = fb.ModelSet._of(hulls, kind=models.kind)
+    narrow, wide = (dict(each.certificate(0.1, bound="clopper-pearson").parts) for each in (models, plain))
+    assert narrow[2].radii == wide[2].radii
+    assert narrow[1].epsilon < wide[1].epsilon
+    assert models.interval(0.1)[1][1, 0] > plain.interval(0.1)[1][1, 0] + 0.05
+
+
+@pytest.mark.parametrize("level", [0.3, 1e-3, 1e-8])
+def test_ends_of_truncated_laws_are_the_reference(level: float) -> None:
+    cases = [(c, n, least) for n in (2, 7, 40) for least in (1, 2, n // 2, n) for c in range(max(least, 1), n + 1) if least]
+    found = truncated_ends(*np.array(cases).T, level)
+    np.testing.assert_allclose(found, [truncated(*case, level) for case in cases], atol=1e-9)
+
+
+def test_ends_of_truncated_laws_lie_outside_where_tails_are_tiny() -> None:
+    found = truncated_ends(np.array([102, 112, 160]), np.array([200] * 3), np.array([100] * 3), 1e-4)
+    for ends, c in zip(found, (102, 112, 160), strict=True):
+        low, high = truncated(c, 200, 100, 1e-4)
+        assert low - 1e-3 < ends[0] <= low + 1e-12
+        assert ends[1] == pytest.approx(high, abs=1e-9)
+    million = truncated_ends(np.array([500_001, 500_100, 500_000]), np.array([10**6] * 3), np.array([500_000] * 3), 1e-3)
+    assert (million[:, 0] > [4e-4, 0.48, -1.0]).all()
+    assert (million[:, 0] < [6e-4, 0.482, 1e-300]).all()
+    assert (million[:, 1] < 0.502).all()
+
+
+@pytest.mark.parametrize(("counts", "least"), [(14, 2), (14, 4), (14, 9), (14, 14)])
+def test_a_heavy_edge_misses_no_more_often_than_it_says(counts: int, least: int) -> None:
+    """Exactly: over all samples at the edge, labels there and above, and labels among those that the rank placed."""
+    level, rows = 0.2, []
+    for c in range(least, counts + 1):
+        rows += [(c, k, x, f) for k in range(c + 1) for x in range(counts - c + 1) for f in range(min(k, least) + 1)]
+    c, k, others, f = np.array(rows).T
+    sizes, sure = np.full(len(c), counts), np.full(len(c), least)
+    first, second = Reading(sizes, k + others), Reading(sizes - least, k + others - f)
+    interior = Interior(first, second, np.zeros(len(c), bool), atoms=Atoms(sure, c, k))
+    low, high = interval_of_interior(interior, exact_ends, level).T
+    assert (low <= high).all()
+    for mass, at_edge, above in product([0.02, 0.2, 0.5, 0.8, 0.97], [0.0, 0.03, 0.4, 1.0], [0.0, 0.3, 0.6, 0.98]):
+        chances = binom.pmf(c, counts, mass) / binom.sf(least - 1, counts, mass)
+        chances *= binom.pmf(k, c, at_edge) * binom.pmf(others, counts - c, above) * hypergeom.pmf(f, c, k, least)
+        rate = mass * at_edge + (1.0 - mass) * above
+        assert chances.sum() == pytest.approx(1.0)
+        assert chances[(rate < low - 1e-12) | (rate > high + 1e-12)].sum() <= level
