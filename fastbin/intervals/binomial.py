@@ -92,26 +92,62 @@ def truncated_ends(sums: Int64s, sizes: Int64s, least: Int64s, levels: Float64s 
     What is left of the law in the tails beyond its ends is levels / 2 at most. The ratio of such laws rises with the sum, so
     that their tails rise with q.
     """
-    of, tails = special_functions(), np.broadcast_to(np.asarray(levels) / 2.0, sums.shape)
+    tails, past = np.broadcast_to(np.asarray(levels) / 2.0, sums.shape), np.minimum(sums + 1, sizes)
+    of = special_functions()
 
-    def at_least(counts: Int64s, q: Float64s) -> Float64s:
-        return np.asarray(of.betainc(counts, sizes - counts + 1.0, q))
+    def tail(counts: Int64s, q: Float64s, at: Int64s) -> tuple[Float64s, Float64s]:
+        """P(at least so many), and its derivative in q."""
+        a, b = counts[at], sizes[at] - counts[at] + 1.0
+        return of.betainc(a, b, q), np.exp(of.xlogy(a - 1.0, q) + of.xlog1py(b - 1.0, -q) - of.betaln(a, b))
 
-    def is_below(q: Float64s) -> Bools:
-        return at_least(sums, q) <= tails * at_least(least, q)
+    def above(q: Float64s, at: Int64s) -> tuple[Float64s, Float64s]:
+        (chance, slope), (all_chance, all_slope) = tail(sums, q, at), tail(least, q, at)
+        return np.log(chance / all_chance / tails[at]), slope / chance - all_slope / all_chance
 
-    def is_not_above(q: Float64s) -> Bools:
-        fewer = of.betaincc(past, sizes - past + 1.0, q) - of.betaincc(least, sizes - least + 1.0, q)
-        return ~(fewer <= tails * at_least(least, q))
+    def below(q: Float64s, at: Int64s) -> tuple[Float64s, Float64s]:
+        slope, (all_chance, all_slope) = tail(past, q, at)[1], tail(least, q, at)
+        fewer = [of.betaincc(counts[at], sizes[at] - counts[at] + 1.0, q) for counts in (past, least)]
+        chance = fewer[0] - fewer[1]
+        return np.log(tails[at] * all_chance / chance), all_slope / all_chance - (all_slope - slope) / chance
 
     # The excess over `least` is at most geometric: its odds are those of q times (sizes - least) / (least + 1).
-    excess, shares, past = sums - least, sums / sizes, np.minimum(sums + 1, sizes)
+    excess, shares, usual = sums - least, sums / sizes, exact_ends(sums, sizes, levels)
     odds = (least + 1.0) * np.where(excess > 0, tails, 0.0) ** (1.0 / np.maximum(excess, 1))
     surely_below = odds / np.maximum(sizes - least + odds, 1.0)
-    lower, _ = neighbouring_doubles(surely_below, shares, is_below)
-    lower = np.where(at_least(least, lower) < _LEAST_TAIL, surely_below, lower)
-    _, upper = neighbouring_doubles(shares, np.ones(shares.shape), is_not_above)
-    return np.stack([np.where(excess > 0, lower, 0.0), np.where(sums < sizes, upper, 1.0)], axis=1)
+    lower, upper = np.zeros(shares.shape), np.ones(shares.shape)
+    places = np.flatnonzero(excess > 0)
+    found = _newton(above, places, surely_below[places], shares[places], usual[places, 0], upper=False)
+    lower[places] = np.where(tail(least, found, places)[0] >= _LEAST_TAIL, found, surely_below[places])
+    places = np.flatnonzero(sums < sizes)
+    upper[places] = _newton(below, places, shares[places], np.ones(len(places)), usual[places, 1], upper=True)
+    return np.stack([lower, upper], axis=1)
+
+
+def _newton(
+    rising: Callable[[Float64s, Int64s], tuple[Float64s, Float64s]], places: Int64s, low: Float64s, high: Float64s,
+    points: Float64s, *, upper: bool,
+) -> Float64s:  # fmt: skip
+    """Points beside the roots in these brackets, above them where `upper`; `rising` gives values and slopes.
+
+    Newton's steps, and halves of a bracket where a step leaves it. They end where a step stays beside the last good point.
+    """
+    ends, points, is_open = [low.copy(), high.copy()], points.copy(), np.arange(len(points))
+    for number in range(_MOST_STEPS):
+        with np.errstate(all="ignore"):
+            value, slope = rising(points[is_open], places[is_open])
+            step = points[is_open] - value / slope
+        is_low = ~(value > 0.0)  # NaN too
+        for end, moves in zip(ends, (is_low, ~is_low), strict=True):
+            end[is_open] = np.where(moves, points[is_open], end[is_open])
+        least, most = ends[0][is_open], ends[1][is_open]
+        is_near = np.abs(step - ends[upper][is_open]) <= _NEAR_ROOT * step
+        # Rounding may put a step on the wrong side of a root: each goes a little further out than the one before.
+        step *= 1.0 + (1.0 if upper else -1.0) * _NEAR_ROOT * 2.0 ** (number - 10)
+        points[is_open] = np.where((least < step) & (step < most), step, least + (most - least) / 2.0)
+        is_open = is_open[~is_near & (most - least > _NEAR_ROOT * most)]
+        if not len(is_open):
+            break
+    return ends[upper]
 
 
 def _complement(ends: Float64s, outwards: float) -> Float64s:
@@ -274,6 +310,8 @@ _NEAR = 1e-6
 _HUGE = 1e11
 # Ratios of smaller tails may have lost their digits.
 _LEAST_TAIL = 1e-150
+# How near a root a point is, as a share of it, after so many steps at most.
+_NEAR_ROOT, _MOST_STEPS = 1e-10, 30
 
 
 @cache

@@ -184,7 +184,8 @@ def test_streams_count_in_bins() -> None:
 
 # Fewer than r, or than f with label 1, or more than the bin has: 8 samples with label sum 3, and 6 with 5.
 IMPOSSIBLE_AT_EDGES = (
-    [[2, 1], [3, 2]], [[4, 0], [3, 2]], [[4, 4], [3, 2]], [[9, 3], [3, 2]], [[4, -1], [3, 2]], [[4, 2], [8, 5]], [[4, 2], [1, 1]],
+    [[2, 1], [3, 2]], [[4, 0], [3, 2]], [[4, 4], [3, 2]], [[9, 3], [3, 2]], [[4, -1], [3, 2]], [[4, 2], [8, 5]],
+    [[4, 2], [1, 1]],
 )  # fmt: skip
 BINS, TALLY = "InputError: the edges are not finite", "InputError: a count is negative"
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -205,7 +206,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tie_counts": [[0, 0, 0], [3, 4, 0], [2, 2, 1]]}, TALLY),
     *(({"atom_counts": [[0, 0], *at_edges]}, TALLY) for at_edges in IMPOSSIBLE_AT_EDGES),
     ({"atom_counts": [[1, 0], [4, 2], [3, 2]]}, TALLY),
-    ({"atom_counts": [[0, 0], [4, 2]]}, "InputError atom_counts: has shape (2, 2); a step model with 7 values and 3 bins needs"),
+    ({"atom_counts": [[0, 0], [4, 2]]}, "InputError atom_counts: has shape (2, 2); a step model with 7 values and 3 bins"),
     ({"ties": "upper"}, TALLY),
     ({"edges_share": 0.0}, "InputError: n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or"),
     ({"clip": 0.1}, "InputError: the map parameters, clip or knots are not finite or out of bounds"),
