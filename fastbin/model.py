@@ -325,7 +325,7 @@ class BinnedModel(Saved, NativeModel, Parts):
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population",
-        of: Any = None,
+        of: Any = None, unlabelled: Any = None,
     ) -> Certificate:  # fmt: skip
         """The guarantee about the values, in words and numbers.
 
@@ -352,6 +352,9 @@ class BinnedModel(Saved, NativeModel, Parts):
             rows of a bin are served, and the average of their true probabilities; these rows need not be draws of a population.
         of : BinnedModel or fitted calibrator, optional
             For the mean errors: another map that does not fall, fitted in any way, which the labels of this model certify.
+        unlabelled : array-like of shape (m,), optional
+            For the mean errors: other scores of the population, without labels. More of them than calibration samples narrow
+            the promise.
 
         Returns
         -------
@@ -364,7 +367,9 @@ class BinnedModel(Saved, NativeModel, Parts):
         """
         from fastbin import guarantees
 
-        return guarantees.certify(self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, about=about, of=of)
+        return guarantees.certify(
+            self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, about=about, of=of, unlabelled=unlabelled
+        )
 
     def _evidence(self) -> BinnedModel:
         """This model, where it has a tally to reason from."""

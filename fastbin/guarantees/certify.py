@@ -63,6 +63,7 @@ def certify(
     *,
     about: str = "population",
     of: Any = None,
+    unlabelled: Any = None,
 ) -> Certificate:
     """The promise of a fitted model about its probabilities on new samples of the same population.
 
@@ -108,6 +109,9 @@ def certify(
     of : BinnedModel or fitted calibrator, optional
         For the mean errors: the map that is certified by the slices of `evidence`, in place of the model itself. Any map that
         does not fall, fitted to any rows.
+    unlabelled : array-like of shape (m,), optional
+        For the mean errors: scores of the same population without labels, others than those of the fit. More of them than
+        calibration samples tell the masses of the slices better: with very many the price of these is gone.
 
     Returns
     -------
@@ -143,9 +147,13 @@ def certify(
     evidence, about = as_evidence(evidence), check_choice(about, "about", ABOUT)
     if kind in MEAN_ERRORS:
         check_bound(bound, kind)
-        return certify_mean_error(evidence, alpha, kind, about, of)
-    if of is not None:
-        raise InputError("is given", f"another map is certified for kind='mean-error', and kind is {kind!r}", argument="of")
+        return certify_mean_error(evidence, alpha, kind, about, of, unlabelled)
+    for argument, given, what in (
+        ("of", of, "another map is certified"),
+        ("unlabelled", unlabelled, "scores without labels help"),
+    ):
+        if given is not None:
+            raise InputError("is given", f"{what} for kind='mean-error', and kind is {kind!r}", argument=argument)
     if about == "calibration rows":
         return _certify_rows(evidence, alpha, kind, bound)
     return certify_population(evidence, alpha, kind, bound_for(evidence, kind, bound))

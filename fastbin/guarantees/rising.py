@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.errors import GuaranteeError
+from fastbin._base.checks import check_scores
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.ranks import FEWEST_FOR_SLICES, boundary_ranks
 from fastbin.guarantees.certificate import Certificate, certificate_of, sentences
 from fastbin.guarantees.evidence import (
@@ -47,6 +48,26 @@ SHARES = np.append(0.01, 0.015 + 0.005 * np.arange(188))
 LEVELS = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.0])
 
 
+class Unlabelled(NamedTuple):
+    """Other scores of the population in each slice: those strictly between its cuts, those at its cuts as well, and all."""
+
+    inside: Int64s
+    within: Int64s
+    n_scores: int
+
+    @classmethod
+    def of(cls, scores: Any, evidence: Any) -> Unlabelled:
+        """Count them; the first that cannot be is refused."""
+        checked = np.sort(check_scores(scores, evidence.score_range, name="unlabelled"))
+        if len(checked) == 0:
+            raise InputError("is empty", "pass scores of the population, or leave it out", argument="unlabelled")
+        require_slices(evidence)
+        below, upto = (np.searchsorted(checked, evidence.slice_cuts, side) for side in ("left", "right"))
+        inside = np.append(below, len(checked)) - np.append(0, upto)
+        within = np.append(upto, len(checked)) - np.append(0, below)
+        return cls(np.maximum(inside, 0), within, len(checked))  # between two equal cuts lies nothing
+
+
 class Slices(NamedTuple):
     """The samples between cuts, and what is served there: one entry a slice."""
 
@@ -59,6 +80,7 @@ class Slices(NamedTuple):
     n_positive: int
     mean: tuple[float, float]  # between these lies the average served to all samples
     rise: float  # of the values, over all scores
+    unlabelled: Unlabelled | None = None
 
     def slack(self, share: float) -> Float64s:
         """How far `served` may be from the average of the population of its slice; 0 as share: from that of its samples.
@@ -184,19 +206,27 @@ _THEOREM = (
 )
 
 
-def certify_mean_error(evidence: Evidence, alpha: float, kind: str, about: str, of: Any = None) -> Certificate:
+def certify_mean_error(
+    evidence: Evidence, alpha: float, kind: str, about: str, of: Any = None, unlabelled: Any = None
+) -> Certificate:
     """How far what is served is from a rising truth on average; `of` is another map than the model itself."""
     slices, of_rows = slices_of(evidence, of), about == "calibration rows"
+    if unlabelled is not None:
+        if of_rows:
+            remedy = "the masses of the calibration rows are known, and nothing is promised about others: leave it out"
+            raise InputError("is given", remedy, argument="unlabelled")
+        slices = slices._replace(unlabelled=Unlabelled.of(unlabelled, evidence))
     if kind == "mean-error":
         epsilon = _two_sided(slices, alpha, of_rows=of_rows)
     else:
         both = _two_sided(slices, OF_BOTH_SIDES * alpha, of_rows=of_rows)
         excess = _excess(slices, OF_A_MEAN * alpha, of_rows=of_rows, above=kind == "mean-overestimate")
         epsilon = max(0.0, (both + excess) / 2.0)
+    rests_on = ("rises", "labels" if of_rows else "draws", "training")
     theorem = _THEOREM.format(size=len(slices.counts), map="" if of is None else "; what is served is that of another map")
     certificate = certificate_of(
         evidence, epsilon, np.ones(int(evidence.n_bins), np.bool_), alpha=alpha, kind=kind, bound="slices", theorem=theorem,
-        assumptions=sentences("rises", "labels" if of_rows else "draws", "training"), about=about,
+        assumptions=sentences(*rests_on, *["unlabelled"] * (unlabelled is not None)), about=about,
     )  # fmt: skip
     return replace(certificate, n_samples=int(slices.counts.sum())) if of_rows else certificate
 
@@ -273,7 +303,12 @@ def known_of_population(slices: Slices, alpha: float) -> Known:
     """All that is used of a population, with probability 1 - alpha."""
     n, size = slices.n_samples, len(slices.counts)
     masses, tail = (slices.counts + 1.0).astype(np.float64), OF_MASSES * alpha / (2.0 * size)
-    low, high = (beta_quantile(masses, n + 1.0 - masses, tail, upper=upper) for upper in (False, True))
+    seen = slices.unlabelled
+    if seen is not None and seen.n_scores > n:  # the sizes alone decide
+        every = np.full(size, seen.n_scores)
+        low, high = exact_ends(seen.inside, every, 2.0 * tail)[:, 0], exact_ends(seen.within, every, 2.0 * tail)[:, 1]
+    else:
+        low, high = (beta_quantile(masses, n + 1.0 - masses, tail, upper=upper) for upper in (False, True))
     ends = exact_ends(slices.ones[[0, -1]], slices.counts[[0, -1]], OF_ENDS * alpha / 2.0)
     return Known(math.log(1.0 / (OF_RATES * alpha)), low, high, slices.slack(OF_AVERAGES * alpha), *ends)
 

@@ -360,6 +360,7 @@ class ImportanceWeightedBinning(Calibrator):
         *,
         about: str = "population",
         of: None = None,
+        unlabelled: None = None,
         weight_bound: Any = None,
         weight_error: float | None = None,
     ) -> Certificate:
@@ -375,14 +376,17 @@ class ImportanceWeightedBinning(Calibrator):
             The `bound` of `interval`, which tells the errors too; "betting" by default.
         about : {"population"}
             The target population.
-        of : None
-            Weighted samples keep no slices, by which another map could be certified.
+        of, unlabelled : None
+            They go with slices, which weighted samples do not keep.
         weight_bound, weight_error
             As in `interval`.
         """
         kind, about = check_choice(kind, "kind", ("conditional", "marginal")), check_choice(about, "about", ("population",))
-        if of is not None:
-            raise InputError("is given", "weighted samples certify their own model alone: leave it out", argument="of")
+        for argument, given in (("of", of), ("unlabelled", unlabelled)):
+            if given is not None:
+                raise InputError(
+                    "is given", "it goes with slices, which weighted samples do not keep: leave it out", argument=argument
+                )
         bound = check_choice(METHODS[0] if bound is None else bound, "bound", METHODS[:4])
         ends = self.interval(alpha, bound, kind == "conditional", weight_bound=weight_bound, weight_error=weight_error)
         assumptions = [

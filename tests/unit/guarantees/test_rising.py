@@ -257,6 +257,37 @@ def test_any_rising_map_can_be_certified() -> None:
     refused(fb.InputTypeError, "of is of type int", model.certificate, kind="mean-error", of=3)
 
 
+def test_scores_without_labels_tell_the_masses() -> None:
+    scores, labels = rows(1000)
+    model = fb.CertifiedCalibration().fit(scores, labels).model_
+    alone = model.certificate(kind="mean-error")
+    assert model.certificate(kind="mean-error", unlabelled=scores[:999]).epsilon == alone.epsilon  # not more than the samples
+    more = np.random.default_rng(8).random(10**6)
+    known = model.certificate(kind="mean-error", unlabelled=more)
+    assert known.epsilon < 0.8 * alone.epsilon
+    assert known.epsilon > model.certificate(kind="mean-error", about="calibration rows").epsilon
+    assert len(known.assumptions) == len(alone.assumptions) + 1
+    cuts = model.slice_cuts
+    seen = rising.Unlabelled.of([*np.repeat(cuts[[0, 3]], 2), 0.999, 0.0001], model)
+    size = len(cuts) + 1
+    inside, within = np.zeros(size, int), np.zeros(size, int)
+    inside[[0, -1]] = 1
+    within[[0, -1]] = 1
+    within[[0, 1, 3, 4]] += 2
+    np.testing.assert_array_equal(seen.inside, inside)
+    np.testing.assert_array_equal(seen.within, within)
+    assert seen.n_scores == 6
+    slices = rising.slices_of(model)._replace(unlabelled=rising.Unlabelled.of(more, model))
+    edges = np.concatenate([[0.0], cuts, [1.0]])
+    masses = rising.known_of_population(slices, 0.1)
+    assert ((masses.low <= np.diff(edges)) & (np.diff(edges) <= masses.high)).all()
+    assert (masses.high - masses.low).max() < 0.002
+    refuses("InputError unlabelled", model.certificate, kind="mean-error", about="calibration rows", unlabelled=more)
+    refuses("InputError unlabelled", model.certificate, unlabelled=more)
+    refuses("InputError unlabelled[1]", model.certificate, kind="mean-error", unlabelled=[0.5, 2.0])
+    refuses("InputError unlabelled", model.certificate, kind="mean-error", unlabelled=[])
+
+
 def test_where_there_is_no_such_promise() -> None:
     scores, labels = rows(1000)
     model = fb.CertifiedCalibration().fit(scores, labels).model_
