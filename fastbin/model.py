@@ -340,7 +340,7 @@ class BinnedModel(Saved, NativeModel, Parts):
             for rare events: every value is within a factor of epsilon of the truth. "mean-error": if the truth does not fall as
             the score rises, a prediction is on average within epsilon of the true probability at its score;
             "mean-overestimate" and "mean-underestimate" count what is above it alone, or below.
-        bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
+        bound : {"common", "clopper-pearson", "hull", "data", "slices", "a-priori", "hoeffding"}, optional
             "common", the default of "conditional" where up to 100 bins have one value each and no scores tie at their edges, is
             one radius around the mean labels of all bins; "clopper-pearson", else its default and that of "marginal", rests on
             the binomial distribution of this model's tally; "hull", for the same kinds, is about 1 / count larger and holds
@@ -350,6 +350,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         about : {"population", "calibration rows"}
             Whose true frequency the values are compared with. "calibration rows", for audits: the average that the calibration
             rows of a bin are served, and the average of their true probabilities; these rows need not be draws of a population.
+            Also for "mean-error", over the rows between the cuts of slices.
         of : BinnedModel or fitted calibrator, optional
             For the mean errors: another map that does not fall, fitted in any way, which the labels of this model certify.
         unlabelled : array-like of shape (m,), optional

@@ -337,6 +337,7 @@ static fastbin_status validate_slices(const fastbin_model_spec *spec) {
   if (spec->n_samples / 2 < spec->n_slices || !slices_can_be(spec)) return FASTBIN_ERROR_TALLY;
   for (int32_t b = 0; b < spec->n_slices - 1; b++) {
     if (!is_finite(spec->slice_cuts[b])) return FASTBIN_ERROR_EDGES;
+    if (is_less(spec->slice_cuts[b], spec->score_min) || is_less(spec->score_max, spec->slice_cuts[b])) return FASTBIN_ERROR_EDGES;
     if (b > 0 && is_less(spec->slice_cuts[b], spec->slice_cuts[b - 1])) return FASTBIN_ERROR_EDGES;
   }
   return FASTBIN_OK;

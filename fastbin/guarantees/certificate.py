@@ -99,6 +99,12 @@ ASSUMPTIONS = {
         "the mean errors, as the first",
         'a score that does not rank: `kind="conditional"`; where labels contradict it, no certificate is given',
     ),
+    "rises on rows": Assumption(
+        "given their scores the labels of the calibration rows are independent, each 1 with a probability that is the same for "
+        "equal scores and does not fall as scores rise",
+        'the mean errors with `about="calibration rows"`, in place of that and of the next two',
+        'a score that does not rank, rows that differ in more than the score: `kind="conditional"`',
+    ),
     "labels": Assumption(
         "given their features the labels of the calibration rows are independent, each with a probability of its own",
         '`about="calibration rows"`, in place of the first',
@@ -127,8 +133,8 @@ ASSUMPTIONS = {
     ),
     "unlabelled": Assumption(
         "the scores without labels are draws of the same population, and labels had no part in who has one",
-        "`fit(..., unlabelled=)`",
-        "fit to the labelled samples alone",
+        "`fit(..., unlabelled=)`, and the mean errors with `unlabelled=`",
+        "leave `unlabelled` out",
     ),
     "bins": Assumption(
         "frequencies are taken given the bin where several bins share one value",
@@ -240,7 +246,7 @@ class _Promise:
             error, served = MEAN_ERRORS[self.kind].format(distance=distance), "the predicted probability"
             if of_rows:
                 sure = f"With probability at least {sureness(self.alpha)} over the labels of the {samples} between cuts"
-                served, truth = "the probability that they are served", "their true probability"
+                served, truth = "the probability that they are served", "the true probability at a score"
             at_once = f", in each of {models} at once" if models else ""
             return f"{sure}, if {truth} does not fall as the score rises, {served} {error}{at_once}{left_out}."
         bins = f"{n_bins:{',' if models else ''}} {'evidence bins' if fine else 'bins'}"

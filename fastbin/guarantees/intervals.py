@@ -87,7 +87,8 @@ def interval(
     at : {"bin", "score"}
         "score": if the truth does not fall as the score rises, the true probability at every score of a step at once, and what
         the step serves, lie in its interval (docs/guarantees.md, Theorem F18). By "clopper-pearson", and simultaneous; from the
-        slices of the fit. [0, 1] for fits to fewer than 20 samples.
+        slices of the fit, which those with importance weights and other methods do not keep. [0, 1] for fits to fewer than 20
+        samples.
 
     Returns
     -------
@@ -138,9 +139,10 @@ def check_interval_bound(bound: Any) -> str:
 def check_at(at: Any, bound: str, simultaneous: bool) -> str:
     """Bins or scores: which of them intervals are about. Those at scores are by one bound, and simultaneous."""
     at = check_choice(at, "at", AT)
-    if at == "score" and (bound != "clopper-pearson" or not simultaneous):
-        remedy = "intervals at scores are by bound='clopper-pearson', and all at once: leave both out, or pass at='bin'"
-        raise InputError(None, remedy, argument="at", value=at)
+    for argument, value, asked in (("bound", bound, "clopper-pearson"), ("simultaneous", simultaneous, True)):
+        if at == "score" and value != asked:
+            remedy = f"intervals at scores have {argument}={asked!r}: leave it out, or pass at='bin'"
+            raise InputError(None, remedy, argument=argument, value=value)
     return at
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import check_scores
 from fastbin._base.errors import GuaranteeError, InputError
-from fastbin._base.ranks import FEWEST_FOR_SLICES, boundary_ranks
+from fastbin._base.ranks import FEWEST_FOR_SLICES, boundary_ranks, n_slices
 from fastbin.guarantees.certificate import Certificate, certificate_of, sentences
 from fastbin.guarantees.evidence import (
     LEAVE_A_CUT_OUT,
@@ -43,6 +43,8 @@ OF_RATES_OF_ROWS = 0.93
 # In a promise about one side: the mean error, and the two means whose difference tells the sides apart.
 OF_BOTH_SIDES, OF_A_MEAN = 0.9, 0.05
 
+# Beyond it the first place of the grid is not below 1 / the samples of a slice, which the bound of moments needs.
+MOST_SAMPLES = 20_000_000_000
 MOST_PLACES = 3000
 SHARES = np.append(0.01, 0.015 + 0.005 * np.arange(188))
 LEVELS = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.0])
@@ -109,10 +111,19 @@ class Known(NamedTuple):
 def slices_of(evidence: Evidence, of: Any = None) -> Slices:
     """The slices of a model, with what it serves there, or what another map does; GuaranteeError where there is no promise."""
     served = evidence if of is None else as_evidence(of, "of")
+    if is_moved(evidence):
+        raise GuaranteeError(
+            "the values were moved to other class rates, and the mean error is that of the population of the calibration "
+            "samples; certify the source model (of= may be the moved one)"
+        )
     _require_rising(served)
     n, ones = int(evidence.n_samples), require_slices(evidence)
-    ranks = np.concatenate([[0], boundary_ranks(n, len(ones), "umd"), [n + 1]])
+    if n > MOST_SAMPLES:
+        raise GuaranteeError(f"the mean error is computed for up to 2e10 samples, and there are {n}; take kind='conditional'")
+    ranks = _ranks_of_cuts(n, len(ones))
     counts = np.diff(ranks) - 1
+    if of is not None:
+        _require_range(served, np.asarray(evidence.slice_cuts))  # type: ignore[attr-defined]
     lowest, highest = _ends_of_values(served)
     below = _samples_below_edges(evidence) if of is None else None
     values = np.asarray(served.values, np.float64)
@@ -139,6 +150,11 @@ def slices_of(evidence: Evidence, of: Any = None) -> Slices:
 def require_slices(evidence: Evidence) -> Int64s:
     """The label sums of the slices."""
     label_sums = getattr(evidence, "slice_label_sums", None)
+    if label_sums is not None and len(label_sums) != n_slices(int(evidence.n_samples)):
+        raise GuaranteeError(
+            f"the model has {len(label_sums)} slices, and promises are computed for those that fits to {evidence.n_samples} "
+            f"samples keep, {n_slices(int(evidence.n_samples))}; fit again"
+        )
     if label_sums is None:
         raise GuaranteeError(
             "the model keeps no slices, which promises about scores rest on if the truth rises with them: fits of "
@@ -146,6 +162,21 @@ def require_slices(evidence: Evidence) -> Int64s:
             "samples or more keep them; fit again, or ask for bins: kind='conditional', at='bin'"
         )
     return np.asarray(label_sums, np.int64)
+
+
+def _ranks_of_cuts(n: int, size: int) -> Int64s:
+    """The ranks of the samples at cuts, and of the ends: a slice lies between two of them."""
+    return np.concatenate([[0], boundary_ranks(n, size, "umd"), [n + 1]])
+
+
+def _require_range(served: Any, cuts: Float64s) -> None:
+    low, high = (-math.inf, math.inf) if served.score_range is None else served.score_range
+    if served.out_of_range == "refuse" and (cuts[0] < low or cuts[-1] > high):
+        raise InputError(
+            f"has the score range ({low:g}, {high:g}), and the slices of the model lie at {cuts[0]:g} to {cuts[-1]:g}",
+            "both maps must be of the same score",
+            argument="of",
+        )
 
 
 def _require_rising(served: Evidence) -> None:
@@ -163,11 +194,6 @@ def _require_rising(served: Evidence) -> None:
         raise GuaranteeError(
             f"whether the map {name!r} rises everywhere is not known, and the mean error is known of values that rise with the "
             "score; take Platt or temperature scaling, isotonic regression, or bins with monotone=True"
-        )
-    if is_moved(served):
-        raise GuaranteeError(
-            "the values were moved to other class rates, and the mean error is that of the population of the calibration "
-            "samples; certify the source model"
         )
     if served.needs_key:  # type: ignore[attr-defined]
         raise GuaranteeError(
@@ -189,7 +215,7 @@ def _samples_below_edges(evidence: Any) -> Int64s | None:
     """How many samples lie below each edge; None where the tally does not tell."""
     if has_steps(evidence):
         rows = np.asarray(evidence.step_counts, np.int64)
-    elif evidence.scheme in LEAVE_A_CUT_OUT:
+    elif evidence.scheme in LEAVE_A_CUT_OUT and evidence.counts is not None and evidence.ties != "lower":
         rows = rows_of_bins(evidence)[0].copy()
         if not has_whole_ties(evidence):
             rows[1:] += 1
@@ -215,18 +241,20 @@ def certify_mean_error(
         if of_rows:
             remedy = "the masses of the calibration rows are known, and nothing is promised about others: leave it out"
             raise InputError("is given", remedy, argument="unlabelled")
-        slices = slices._replace(unlabelled=Unlabelled.of(unlabelled, evidence))
+        seen = Unlabelled.of(unlabelled, evidence)
+        if seen.n_scores > slices.n_samples:  # the sizes alone decide
+            slices = slices._replace(unlabelled=seen)
     if kind == "mean-error":
         epsilon = _two_sided(slices, alpha, of_rows=of_rows)
     else:
         both = _two_sided(slices, OF_BOTH_SIDES * alpha, of_rows=of_rows)
         excess = _excess(slices, OF_A_MEAN * alpha, of_rows=of_rows, above=kind == "mean-overestimate")
-        epsilon = max(0.0, (both + excess) / 2.0)
-    rests_on = ("rises", "labels" if of_rows else "draws", "training")
+        epsilon = min(1.0, max(0.0, (both + excess) / 2.0))
+    rests_on = ("rises on rows", "training") if of_rows else ("rises", "draws", "training")
     theorem = _THEOREM.format(size=len(slices.counts), map="" if of is None else "; what is served is that of another map")
     certificate = certificate_of(
         evidence, epsilon, np.ones(int(evidence.n_bins), np.bool_), alpha=alpha, kind=kind, bound="slices", theorem=theorem,
-        assumptions=sentences(*rests_on, *["unlabelled"] * (unlabelled is not None)), about=about,
+        assumptions=sentences(*rests_on, *["unlabelled"] * (slices.unlabelled is not None)), about=about,
     )  # fmt: skip
     return replace(certificate, n_samples=int(slices.counts.sum())) if of_rows else certificate
 
@@ -249,7 +277,7 @@ def _excess(slices: Slices, tail: float, *, of_rows: bool, above: bool) -> float
         least, greatest = slices.mean
         slack = slices.rise * math.sqrt(math.log(1.0 / tail) / (2.0 * slices.n_samples))
         low, high = exact_ends(np.array([slices.n_positive]), np.array([slices.n_samples]), 2.0 * tail)[0]
-    return greatest + slack - float(low) if above else float(high) - (least - slack)
+    return float(greatest + slack - low if above else high - (least - slack))
 
 
 # ------------------------------------------------------------------------------------------------- the band
@@ -263,16 +291,17 @@ def band(evidence: Evidence, alpha: float) -> Float64s:
 
     A run of slices is a block. Every sample above a block's upper cut has a truth at least as high as all samples of the block,
     whose label sum then is at most binomial: the lower end of Clopper and Pearson holds there; mirrored for the upper end
-    (fastbin, Theorem F18). [0, 1] for fits to so few samples that they keep no slices. O(C^2) for C slices, up to 60, beyond it
-    O(C log C).
+    (fastbin, Theorem F18). [0, 1] for fits to so few samples that they keep no slices; GuaranteeError where the ends cross, as
+    the labels contradict every truth that rises. O(C^2) for C slices, up to 60, beyond it O(C log C).
     """
     edges, n_steps = np.asarray(evidence.edges), len(np.asarray(evidence.values))  # type: ignore[attr-defined]
-    if evidence.slice_cuts is None and int(evidence.n_samples) < FEWEST_FOR_SLICES and not evidence.is_weighted:  # type: ignore[attr-defined]
+    keeps_slices = evidence.scheme in ("ze", "umb", *LEAVE_A_CUT_OUT) and not evidence.is_weighted
+    if keeps_slices and int(evidence.n_samples) < FEWEST_FOR_SLICES:
         return np.tile([0.0, 1.0], (n_steps, 1))
     ones, cuts = require_slices(evidence), np.asarray(evidence.slice_cuts)  # type: ignore[attr-defined]
     size = len(ones)
-    ranks = np.concatenate([[0], boundary_ranks(int(evidence.n_samples), size, "umd"), [int(evidence.n_samples) + 1]])
-    sums, samples = (np.append(0, np.cumsum(column)) for column in (ones, np.diff(ranks) - 1))
+    counts = np.diff(_ranks_of_cuts(int(evidence.n_samples), size)) - 1
+    sums, samples = (np.append(0, np.cumsum(column)) for column in (ones, counts))
     firsts, ends = _blocks_of(size)
     level = alpha / len(firsts)
     low, high = exact_ends(sums[ends] - sums[firsts], samples[ends] - samples[firsts], level).T
@@ -283,7 +312,10 @@ def band(evidence: Evidence, alpha: float) -> Float64s:
     # Blocks that end at a cut not above the lower edge of a step, and those that begin at one not below its upper edge.
     passed = np.append(0, np.searchsorted(cuts, edges, "right"))
     to_come = np.append(np.searchsorted(cuts, edges, "left") + 1, size)
-    return np.stack([lowest[passed], highest[to_come]], axis=1)
+    ends_of_steps = np.stack([lowest[passed], highest[to_come]], axis=1)
+    if (ends_of_steps[:, 0] > ends_of_steps[:, 1]).any():
+        raise _contradicted(alpha, "at='bin'")
+    return ends_of_steps
 
 
 def _blocks_of(size: int) -> tuple[Int64s, Int64s]:
@@ -304,7 +336,7 @@ def known_of_population(slices: Slices, alpha: float) -> Known:
     n, size = slices.n_samples, len(slices.counts)
     masses, tail = (slices.counts + 1.0).astype(np.float64), OF_MASSES * alpha / (2.0 * size)
     seen = slices.unlabelled
-    if seen is not None and seen.n_scores > n:  # the sizes alone decide
+    if seen is not None:
         every = np.full(size, seen.n_scores)
         low, high = exact_ends(seen.inside, every, 2.0 * tail)[:, 0], exact_ends(seen.within, every, 2.0 * tail)[:, 1]
     else:
@@ -387,11 +419,14 @@ def _longest_path(rows: Float64s) -> float:
 def _refuse_falling_truth(contradictions: Float64s, logarithm: float) -> None:
     """Raise where the confidence set is empty: then the truth falls somewhere, or an event of its level has happened."""
     if -_longest_path(-contradictions) >= logarithm:
-        raise GuaranteeError(
-            "the labels contradict every truth that rises with the score, so nothing is known about the mean error; if the "
-            f"truth rose, labels would do so with probability at most {math.exp(-logarithm):.3g}; use kind='conditional', "
-            "which needs no such assumption"
-        )
+        raise _contradicted(math.exp(-logarithm), "kind='conditional'")
+
+
+def _contradicted(level: float, remedy: str) -> GuaranteeError:
+    return GuaranteeError(
+        "the labels contradict every truth that rises with the score, so nothing is known of it at single scores; if the truth "
+        f"rose, labels would do so with probability at most {level:.3g}; use {remedy}, which needs no such assumption"
+    )
 
 
 def _within_slices(known: Known) -> float:

@@ -98,7 +98,7 @@ STATEMENTS = [
             "single values are read", FINE, {"kind": "mean-error"},
         ),
         (
-            "the mean error on the calibration rows", "independent labels; the truth rises with the score",
+            "the mean error on the calibration rows", "labels independent given scores; the truth rises with these",
             "an audit of single values", FINE, {"kind": "mean-error", "about": "calibration rows"},
         ),
     )

@@ -99,7 +99,7 @@ def test_slices_that_cannot_be() -> None:
     for changes in (
         {"slice_label_sums": sums + 100}, {"slice_label_sums": sums - 1000}, {"slice_label_sums": 0 * sums},
         {"slice_cuts": cuts[::-1]}, {"slice_cuts": np.where(cuts > 0, np.nan, cuts)}, {"slice_cuts": cuts[:-1]},
-        {"slice_cuts": None}, {"slice_label_sums": None}, {"slice_cuts": cuts[:0], "slice_label_sums": sums[:1]},
+        {"slice_cuts": cuts + 1.0}, {"slice_cuts": None}, {"slice_label_sums": None}, {"slice_cuts": cuts[:0], "slice_label_sums": sums[:1]},
         {"n_samples": 12, "n_positive": 6, "counts": None, "label_sums": None},
     ):  # fmt: skip
         with pytest.raises(fb.InputError):
@@ -204,6 +204,8 @@ def test_a_truth_that_falls_is_refuted() -> None:
     refused(GuaranteeError, "probability at most 0.075", model.certificate, kind="mean-error")
     refused(GuaranteeError, "probability at most 0.093", model.certificate, kind="mean-error", about="calibration rows")
     assert "mean-error" not in {each.kind for each in model.certificates().certificates}
+    refused(GuaranteeError, "at='bin'", model.predict_interval, [0.1, 0.3])
+    assert model.predict_interval([0.1, 0.3], at="bin").shape == (2, 2)
 
 
 # ------------------------------------------------------------------------------------------------- the certificate
@@ -261,7 +263,7 @@ def test_scores_without_labels_tell_the_masses() -> None:
     scores, labels = rows(1000)
     model = fb.CertifiedCalibration().fit(scores, labels).model_
     alone = model.certificate(kind="mean-error")
-    assert model.certificate(kind="mean-error", unlabelled=scores[:999]).epsilon == alone.epsilon  # not more than the samples
+    assert model.certificate(kind="mean-error", unlabelled=scores[:999]) == alone  # not more than the samples
     more = np.random.default_rng(8).random(10**6)
     known = model.certificate(kind="mean-error", unlabelled=more)
     assert known.epsilon < 0.8 * alone.epsilon
@@ -296,7 +298,6 @@ def test_where_there_is_no_such_promise() -> None:
         refused(GuaranteeError, words, model.certificate, kind="mean-error", of=of)
 
     no_promise("fall after bin 1", fb.ExplicitBinning([0.2, 0.6]).fit(scores, scores < 0.6))
-    no_promise("class rates", fb.shift.LabelShift(model).fit(labels=[1] * 30 + [0] * 170))
     no_promise("a key decides", fb.UniformMassBinning(5, ties="random", delta=0.1).fit(scores, labels))
     no_promise("'quadratic' rises everywhere", fb.QuadraticScaling().fit(scores, labels))
     no_promise("'logistic' rises everywhere", fb.PlattScaling().fit(scores, 1 - labels))
@@ -306,6 +307,35 @@ def test_where_there_is_no_such_promise() -> None:
         fb.UniformMassBinning(3, scheme="ums").fit(scores, labels),
     ):  # fmt: skip
         refused(GuaranteeError, "keeps no slices", other.certificate, kind="mean-error")
+
+
+def test_moved_maps_are_certified_by_the_slices_of_the_source() -> None:
+    model = fb.CertifiedCalibration().fit(*rows(2000)).model_
+    moved = fb.shift.LabelShift(model, method="known", target_rate=0.1).fit().model_
+    assert 0.2 < model.certificate(kind="mean-error", of=moved).epsilon < 0.6
+    for of in (None, model):
+        refused(GuaranteeError, "certify the source model", moved.certificate, kind="mean-error", of=of)
+
+
+def test_odd_models() -> None:
+    scores, labels = rows(2000)
+    model = fb.CertifiedCalibration().fit(scores, labels).model_
+    few = fb.CertifiedCalibration().fit(scores[:20], labels[:20]).model_
+    for kind in ("mean-error", "mean-overestimate", "mean-underestimate"):
+        certificate = few.certificate(1e-100, kind)
+        assert certificate.epsilon == 1.0
+        assert type(certificate.epsilon) is float
+    narrow = fb.ExplicitBinning([0.5], score_range=(0.4, 0.6)).fit([0.45, 0.55], [0, 1])
+    refuses("InputError of", model.certificate, kind="mean-error", of=narrow)
+    parts: Any = {"edges": [0.5], "values": [0.2, 0.8], "n_positive": 50, "scheme": "umd", "slice_cuts": [0.5]}
+    other = fb.BinnedModel.from_parts(**parts, n_samples=100, slice_label_sums=[10, 39])
+    refused(GuaranteeError, "has 2 slices", other.certificate, kind="mean-error")
+    # Whatever serves them, rows of a known number keep their slices.
+    without_tally = model._replace(counts=None, label_sums=None, tie_counts=None, first_step=None, step_counts=None)
+    slices = rising.slices_of(without_tally)
+    assert not slices.is_average
+    for smooth in (fb.PlattScaling(), fb.IsotonicCalibration(), fb.FixedWidthBinning(3)):
+        refused(GuaranteeError, "keeps no slices", smooth.fit(scores[:15], labels[:15]).model_.interval, at="score")
 
 
 def test_sets_have_the_promise_of_each_of_their_models() -> None:
@@ -356,11 +386,13 @@ def test_lengths_of_blocks_grow_where_slices_are_many() -> None:
     assert sorted(set((ends - firsts).tolist())) == [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64]
     assert len(firsts) == sum(71 - length for length in set((ends - firsts).tolist()))
     assert len(rising._blocks_of(60)[0]) == 60 * 61 // 2
-    slices = [reference.Slice(9, b % 10, 0.0, 0.0) for b in range(70)]
+    n = 24_700  # keeps 70 slices
+    counts = [high - low - 1 for low, high in pairwise([0, *(math.ceil(b * (n + 1) / 70) for b in range(1, 70)), n + 1])]
+    slices = [reference.Slice(count, count * b // 100, 0.0, 0.0) for b, count in enumerate(counts)]
     cuts = np.arange(1, 70) / 70
     model = fb.BinnedModel.from_parts(
         edges=cuts[::3], values=np.full(24, 0.5), slice_cuts=cuts, slice_label_sums=[each.ones for each in slices],
-        n_samples=699, n_positive=315,
+        n_samples=n, n_positive=sum(each.ones for each in slices),
     )  # fmt: skip
     expected = reference.band(cuts.tolist(), slices, cuts[::3].tolist(), 0.1)
     np.testing.assert_allclose(rising.band(model, 0.1), expected, atol=1e-12)
@@ -382,8 +414,9 @@ def test_predict_interval_says_what_it_is_about() -> None:
     assert np.isnan(fine.predict_interval([np.nan, 0.5], nan="propagate")).tolist() == [[True, True], [False, False]]
     clipped = fine.model_.with_out_of_range("clip")
     np.testing.assert_array_equal(clipped.predict_interval([-3.0, 3.0]), fine.model_.interval(at="score")[[0, -1]])
-    for options in ({"at": "bins"}, {"bound": "wilson"}, {"simultaneous": False}):
-        refuses("InputError at", fine.predict_interval, [0.5], **options)
+    refuses("InputError at", fine.predict_interval, [0.5], at="bins")
+    refuses("InputError bound", fine.predict_interval, [0.5], bound="wilson")
+    refuses("InputError simultaneous", fine.predict_interval, [0.5], simultaneous=False)
     few = fb.CertifiedCalibration().fit(scores[:19], labels[:19])
     assert few.predict_interval([0.5]).tolist() == [[0.0, 1.0]]
     weighted = fb.CertifiedCalibration().fit(scores, labels, sample_weight=scores + 0.5)
