@@ -18,6 +18,10 @@ FINE_PLACES = 193
 FEW_BINS = 32
 # Fits to fewer samples keep no slices: from here on there are two samples in each, and one at each cut.
 FEWEST_FOR_SLICES = 20
+# Nor do fits to more: the order of so many equal scores takes long to draw, and the bound of moments in
+# `guarantees.rising` needs slices of less than 3.6e6 samples.
+MOST_FOR_SLICES = 3_000_000_000
+MOST_SLICES = 1000
 
 # What "ums" makes equal in all bins, and the share of the samples that places the boundaries where none is given. The sums of a
 # tenth are near those of all, and rare events leave none to spare: the more rows are averaged, the better.
@@ -76,16 +80,16 @@ def step_ranks(n: int, n_bins: int) -> Int64s:
 def n_slices(n: int) -> int:
     """How many slices of equal mass carry the evidence about a truth that rises: ceil(2.4 n**(1/3)), in exact integers.
 
-    0 below 20 samples. The bound on the mean error is flat around it (fastbin, Theorem F17).
+    At most 1,000; 0 below 20 samples, and beyond 3e9. The bound on the mean error is flat around it (fastbin, Theorem F17).
     """
-    if n < FEWEST_FOR_SLICES:
+    if not FEWEST_FOR_SLICES <= n <= MOST_FOR_SLICES:
         return 0
     slices = math.ceil(2.4 * n ** (1 / 3))
     while 125 * slices**3 < 1728 * n:
         slices += 1
     while 125 * (slices - 1) ** 3 >= 1728 * n:
         slices -= 1
-    return slices
+    return min(slices, MOST_SLICES)
 
 
 @lru_cache(maxsize=32)  # segments, folds and repeated fits are of few sizes

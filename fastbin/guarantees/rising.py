@@ -43,8 +43,6 @@ OF_RATES_OF_ROWS = 0.93
 # In a promise about one side: the mean error, and the two means whose difference tells the sides apart.
 OF_BOTH_SIDES, OF_A_MEAN = 0.9, 0.05
 
-# Beyond it the first place of the grid is not below 1 / the samples of a slice, which the bound of moments needs.
-MOST_SAMPLES = 20_000_000_000
 MOST_PLACES = 3000
 SHARES = np.append(0.01, 0.015 + 0.005 * np.arange(188))
 LEVELS = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.0])
@@ -118,8 +116,6 @@ def slices_of(evidence: Evidence, of: Any = None) -> Slices:
         )
     _require_rising(served)
     n, ones = int(evidence.n_samples), require_slices(evidence)
-    if n > MOST_SAMPLES:
-        raise GuaranteeError(f"the mean error is computed for up to 2e10 samples, and there are {n}; take kind='conditional'")
     ranks = _ranks_of_cuts(n, len(ones))
     counts = np.diff(ranks) - 1
     if of is not None:
@@ -159,7 +155,7 @@ def require_slices(evidence: Evidence) -> Int64s:
         raise GuaranteeError(
             "the model keeps no slices, which promises about scores rest on if the truth rises with them: fits of "
             "UniformMassBinning (but scheme 'ums' and edges_share) and CertifiedCalibration, without importance weights, to 20 "
-            "samples or more keep them; fit again, or ask for bins: kind='conditional', at='bin'"
+            "samples or more, up to 3e9, keep them; fit again, or ask for bins: kind='conditional', at='bin'"
         )
     return np.asarray(label_sums, np.int64)
 
@@ -495,7 +491,7 @@ def _moments(count: int, share: float, n: int) -> Float64s:
     slopes = np.diff(sums) / np.diff(logits)
     best = np.clip(slopes / power, inner[:-1], inner[1:])
     between = sums[:-1] + slopes * (np.log(best) - np.log1p(-best) - logits[:-1]) + power * np.log1p(-best)
-    # Up to the first place every term but that of x = 0 rises, as place < 1 / count; that one is at most 1.
+    # Up to the first place every term but that of x = 0 rises, where place < 1 / count; that one is at most 1.
     first = math.log(math.exp(moments[0]) + 1.0 - math.exp(power * math.log1p(-float(inner[0]))))
     bounds = np.concatenate([[first], between, [first]])
     bounds.flags.writeable = False

@@ -153,8 +153,8 @@ def rows_bound(slices: Sequence[Slice], n: int, alpha: float) -> float:
 
 
 def n_slices(n: int) -> int:
-    """ceil(2.4 n^(1/3)) from 20 samples on."""
-    return next(c for c in range(n + 2) if (5 * c) ** 3 >= 12**3 * n) if n >= 20 else 0
+    """ceil(2.4 n^(1/3)) from 20 samples on, at most 1,000."""
+    return next(c for c in range(1001) if (5 * c) ** 3 >= 12**3 * n or c == 1000) if 20 <= n <= 3 * 10**9 else 0
 
 
 def label_sums(rows: Sequence[tuple[float, int]], seed: int) -> list[int]:

@@ -16,6 +16,7 @@ from wordings import refused, refuses
 import fastbin as fb
 import strategies
 from fastbin import GuaranteeError, guarantees
+from fastbin._base.ranks import n_slices
 from fastbin.guarantees import rising
 from fitting import FEWER_BINS
 from reference import rising as reference
@@ -36,16 +37,27 @@ def slices_like(each: list[reference.Slice], n: int, *, is_average: bool = True)
 # ------------------------------------------------------------------------------------------------- the slices of a fit
 
 
-@pytest.mark.parametrize(
-    ("n", "expected"), [(19, 0), (20, 7), (100, 12), (1000, 24), (10_000, 52), (100_000, 112), (10**6, 240)]
-)
-def test_the_number_of_slices(n: int, expected: int) -> None:
-    from fastbin._base.ranks import n_slices
+SIZES = [
+    (0, 0),
+    (19, 0),
+    (20, 7),
+    (100, 12),
+    (1000, 24),
+    (10_000, 52),
+    (100_000, 112),
+    (10**6, 240),
+    (10**9, 1000),
+    (10**12, 0),
+]
 
-    assert n_slices(n) == expected
-    assert n > 10_000 or n_slices(n) == reference.n_slices(n)
-    for near in (n + 1, 125 * 7**3 * 1728, 10**15):
-        assert 125 * (n_slices(near) - 1) ** 3 < 1728 * near <= 125 * n_slices(near) ** 3
+
+@pytest.mark.parametrize(("n", "expected"), SIZES)
+def test_the_number_of_slices(n: int, expected: int) -> None:
+    assert n_slices(n) == reference.n_slices(n) == expected
+    for near in (n + 1, 1728 * 7**3, 1728 * 7**3 + 1):
+        assert n_slices(near) == reference.n_slices(near)
+    for exact in (125 * 8, 125 * 27 * 64):  # 2.4 times the cube root is an integer
+        assert 125 * n_slices(exact) ** 3 == 1728 * exact
 
 
 @pytest.mark.filterwarnings(FEWER_BINS, "ignore:ties left")
@@ -99,7 +111,8 @@ def test_slices_that_cannot_be() -> None:
     for changes in (
         {"slice_label_sums": sums + 100}, {"slice_label_sums": sums - 1000}, {"slice_label_sums": 0 * sums},
         {"slice_cuts": cuts[::-1]}, {"slice_cuts": np.where(cuts > 0, np.nan, cuts)}, {"slice_cuts": cuts[:-1]},
-        {"slice_cuts": cuts + 1.0}, {"slice_cuts": None}, {"slice_label_sums": None}, {"slice_cuts": cuts[:0], "slice_label_sums": sums[:1]},
+        {"slice_cuts": cuts + 1.0}, {"slice_cuts": None}, {"slice_label_sums": None},
+        {"slice_cuts": cuts[:0], "slice_label_sums": sums[:1]},
         {"n_samples": 12, "n_positive": 6, "counts": None, "label_sums": None},
     ):  # fmt: skip
         with pytest.raises(fb.InputError):
