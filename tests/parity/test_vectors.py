@@ -168,7 +168,9 @@ def test_the_fit_makes_the_model(vector: Vector) -> None:
     assert bits(fitted.edges) == bits(vector.model.edges)
     assert fitted.edge_keys.tolist() == vector.model.edge_keys.tolist()
     assert bits(fitted.values) == bits(vector.model.values)
-    assert bare(fitted).to_bytes() == vector.model.to_bytes()
+    # The vectors are about values and tallies: the reference that wrote them counts no slices and no atoms.
+    own = bare(fitted)._replace(slice_cuts=None, slice_label_sums=None, atom_counts=None)
+    assert own.to_bytes() == vector.model.to_bytes()
 
 
 @every_model
