@@ -41,7 +41,7 @@ from fastbin._core.fit import (
     split_keys,
     tally_between,
 )
-from fastbin._fit.quantiles import NO_RANKS, Boundaries, RanksOf, Source, groups_at, run_starts
+from fastbin._fit.quantiles import NO_RANKS, Boundaries, Source, groups_at, run_starts
 from fastbin._fit.rows import Rows, RowsSource, limits_of
 from fastbin._fit.tally import (
     KEY_ABOVE,
@@ -121,22 +121,35 @@ def find_boundaries(rows: Rows, n_bins: int, scheme: str, n_threads: int = 1) ->
     return RowsSource(rows, n_threads).find(lambda n_samples: boundary_ranks(n_samples, n_bins, scheme), n_bins - 1)
 
 
-def find_with_slices(source: Source, ranks_of: RanksOf, n_ranks: int, seed: int) -> tuple[Boundaries, dict[str, Any]]:
-    """The boundaries at `ranks_of`, and the parts of a model that say its slices; one search finds both.
+class Sought(NamedTuple):
+    """Ranks to be found by one search: `ranks`, ascending, and which of them are asked for, and which cut slices."""
 
-    Nothing where samples are too few, or have importance weights. Samples of one score stand in a random order, seeded by a
-    digest of the seed and of the groups at cuts.
+    ranks: Int64s
+    asked: Int64s
+    cuts: Int64s
+
+    @classmethod
+    def of(cls, asked: Int64s, n_samples: int) -> Sought:
+        cuts = slice_ranks(n_samples)
+        ranks = np.union1d(asked, cuts)
+        return cls(ranks, np.searchsorted(ranks, asked), np.searchsorted(ranks, cuts))
+
+
+def find_with_slices(
+    source: Source, sought_of: Callable[[int], Sought], n_ranks: int, seed: int
+) -> tuple[Boundaries, dict[str, Any]]:
+    """The boundaries at the ranks that are asked for, and the parts of a model that say its slices; one search finds both.
+
+    No parts where samples are too few, or too many, or have importance weights. Samples of one score stand in a random order,
+    seeded by a digest of the seed and of the groups at cuts.
     """
-
-    def all_ranks(n_samples: int) -> Int64s:
-        return np.union1d(ranks_of(n_samples), slice_ranks(n_samples))
-
-    found = source.find(all_ranks, n_ranks)
-    ranks, cuts = (np.searchsorted(found.ranks, sought(found.n_samples)) for sought in (ranks_of, slice_ranks))
+    found = source.find(lambda n_samples: sought_of(n_samples).ranks, n_ranks)
+    ranks, asked, cuts = sought_of(found.n_samples)
+    boundaries = found if len(asked) == len(ranks) else found.take(asked)
     if len(cuts) == 0 or source.weighted() is not None:  # whether rows have weights is known after a pass
-        return found.take(ranks), {}
+        return boundaries, {}
     groups = found.take(cuts)
-    return found.take(ranks), {
+    return boundaries, {
         "slice_cuts": groups.score, "slice_label_sums": slices_of_groups(groups[:7], groups.ranks, seed)
     }  # fmt: skip
 
@@ -577,6 +590,12 @@ def cut_ranks(n: int, n_bins: int, *, fine: bool = False) -> Int64s:
     return ranks
 
 
+@lru_cache(maxsize=32)
+def sought_cuts(n: int, n_bins: int, *, fine: bool = False) -> Sought:
+    """These ranks, and those between slices."""
+    return Sought.of(cut_ranks(n, n_bins, fine=fine), n)
+
+
 def fit_steps(
     groups: Boundaries, n_bins: int, seed: int, score_range: ScoreRange,
     weighted: Callable[[], Iterable[Rows] | None] = lambda: None, *, fine: bool = False, labelled: Float64s | None = None,
@@ -667,7 +686,7 @@ def fit_pooled_steps(
     order = np.argsort(scores, kind="stable")
     at_bin_edges = groups_at(bin_edges, scores[order], labels[order])
     bins = fitted.bins._replace(tally=Tally(counts - at_edges.counts, label_sums - at_edges.label_sums), groups=at_bin_edges)
-    _, slices = find_with_slices(RowsSource(labelled), lambda _: NO_RANKS, 0, seed)
+    _, slices = find_with_slices(RowsSource(labelled), lambda n_samples: Sought.of(NO_RANKS, n_samples), 0, seed)
     return fitted._replace(bins=bins, tally=tally, unlabelled=everyone.counts - tally.counts, slices=slices)
 
 

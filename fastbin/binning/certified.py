@@ -24,12 +24,12 @@ from fastbin._base.ranks import MOST_STEPS, has_fine_steps
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
 from fastbin._fit.edges import (
     FittedSteps,
-    cut_ranks,
     find_with_slices,
     fit_pooled_steps,
     fit_steps,
     require_samples,
     samples_needed,
+    sought_cuts,
     ties_cost_bins,
 )
 from fastbin._fit.quantiles import Source
@@ -206,7 +206,7 @@ class _CheckedCertified(NamedTuple):
     def steps_of(self, source: Source) -> tuple[FittedSteps, int]:
         """The bins and steps of all samples, and the number of bins before ties."""
         groups, slices = find_with_slices(
-            source, lambda n_samples: cut_ranks(n_samples, self._n_bins(n_samples), fine=self.is_fine(n_samples)), MOST_STEPS,
+            source, lambda n_samples: sought_cuts(n_samples, self._n_bins(n_samples), fine=self.is_fine(n_samples)), MOST_STEPS,
             self.seed,
         )  # fmt: skip
         n_bins, fine = self._n_bins(groups.n_samples), self.is_fine(groups.n_samples)

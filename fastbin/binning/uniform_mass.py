@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.array_types import Float64s
 from fastbin._base.checks import (
     ScoreRange,
     check_choice,
@@ -24,6 +24,7 @@ from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
 from fastbin._fit.edges import (
     Fitted,
+    Sought,
     bins_between,
     choose_n_bins,
     find_with_slices,
@@ -272,11 +273,11 @@ class _CheckedUniformMass(NamedTuple):
         ties, scheme, score_range = self.given.ties, self.given.scheme, self.score_range
         asked = self.given.n_bins if n_bins is None else n_bins
 
-        def ranks_of(n_samples: int) -> Int64s:
-            return boundary_ranks(n_samples, n_bins or self.n_bins_for(n_samples), scheme)
+        def sought_of(n_samples: int) -> Sought:
+            return Sought.of(boundary_ranks(n_samples, n_bins or self.n_bins_for(n_samples), scheme), n_samples)
 
-        planned = RANKS_TO_PLAN_FOR if isinstance(asked, str) else asked - 1
-        boundaries, slices = find_with_slices(source, ranks_of, planned, self.seed)
+        planned = max(RANKS_TO_PLAN_FOR, 0 if isinstance(asked, str) else asked - 1)
+        boundaries, slices = find_with_slices(source, sought_of, planned, self.seed)
         if ties == "whole":
             bins = whole_bins(boundaries, scheme, self.seed, score_range, source.weighted())
         else:
