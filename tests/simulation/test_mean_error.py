@@ -189,7 +189,11 @@ def test_the_band_at_all_scores(name: str, repetitions: int, n: int, seed: int) 
         u, labels = drawn(truth, n, rng)
         model = fb.CertifiedCalibration().fit(truth.score(u), labels).model_
         steps = np.searchsorted(model.edges, scores, "right")
-        band = rising.band(model, ALPHA)[steps]
+        try:
+            band = rising.band(model, ALPHA)[steps]
+        except fb.GuaranteeError:  # the ends cross, so one of them misses
+            misses += 1
+            continue
         misses += bool(((rates < band[:, 0]) | (rates > band[:, 1])).any())
     assert_at_most(misses, repetitions)
 
