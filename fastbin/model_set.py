@@ -92,9 +92,9 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
     is_set: Literal[True] = True
 
-    # What was asked of `predict_interval` last, the set that finds a row of its table, and the table: thousands of models take
-    # longer than the rows of a request.
-    _intervals: tuple[Any, Any, Any] = (None, None, None)
+    # What was asked of `predict_interval` last, the set that finds a row of its table, the table, and what its columns are
+    # called: thousands of models take longer than the rows of a request.
+    _intervals: tuple[Any, Any, Any, Any] = (None, None, None, None)
 
     def __init__(
         self, models: Mapping[Any, Any], *, unknown: str = "refuse", pool: Any = None, pooled_cells: Iterable[Any] = ()
@@ -331,14 +331,14 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
         As `BinnedModel.predict_interval`, for all models at once (see `interval`); [0, 1] for unknown cells.
         """
-        at = self._interval_at(at)
         asked = check_alpha(alpha), bound, simultaneous, at
         kept = self._intervals  # read once: threads may ask for different ones
         if kept[0] != asked:
+            at = self._interval_at(at)
             served = self if at == "bin" else self._as_steps()
-            self._intervals = kept = asked, served, np.concatenate(self.interval(*asked[:3], at=at))
-        _, served, ends = kept
-        return served._lookup(ends, (0.0, 1.0), NAMES_OF_ENDS[at], scores, cells, tie_keys, seed, nan)
+            self._intervals = kept = asked, served, np.concatenate(self.interval(*asked[:3], at=at)), NAMES_OF_ENDS[at]
+        _, served, ends, names = kept
+        return served._lookup(ends, (0.0, 1.0), names, scores, cells, tie_keys, seed, nan)
 
     def _as_steps(self) -> ModelSet:
         """The same maps with a bin for each step, and nothing else."""

@@ -105,7 +105,8 @@ def certify(
         Whose true frequency the values are compared with. "calibration rows": in each bin the average of what its calibration
         rows are served is within epsilon of the average of their true probabilities. For audits: rows need not be draws of a
         population, only their labels independent; nothing is said about other rows. For the kind "conditional", by
-        "clopper-pearson", and for the mean errors, averaged over the rows between the cuts of slices.
+        "clopper-pearson", and for the mean errors, averaged over the rows between the cuts of slices: there labels must be
+        independent given the scores alone.
     of : BinnedModel or fitted calibrator, optional
         For the mean errors: the map that is certified by the slices of `evidence`, in place of the model itself. Any map that
         does not fall, fitted to any rows.

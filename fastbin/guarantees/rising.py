@@ -107,7 +107,7 @@ class Known(NamedTuple):
 
 
 def slices_of(evidence: Evidence, of: Any = None) -> Slices:
-    """The slices of a model, with what it serves there, or what another map does; GuaranteeError where there is no promise."""
+    """The slices of a model, with what it serves there, or what another map does; GuaranteeError where none can be promised."""
     served = evidence if of is None else as_evidence(of, "of")
     if is_moved(evidence):
         raise GuaranteeError(
