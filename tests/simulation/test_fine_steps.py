@@ -17,9 +17,10 @@ from simulation.failures import ALPHA, limit, sizes
 from simulation.laws import Array, Law, mixed, profile, tied_law
 
 import fastbin as fb
-from fastbin.guarantees.certify import SHARE_OF_MASSES, StepMasses
+from fastbin.guarantees.certify import SHARE_OF_MASSES
 from fastbin.guarantees.evidence import require_interior
 from fastbin.guarantees.intervals import interval_of_interior
+from fastbin.guarantees.step_masses import StepMasses
 from fastbin.intervals.binomial import exact_ends
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import fastbin as fb
 from fastbin._base.ranks import boundary_ranks, step_ranks
-from fastbin.guarantees.certify import StepMasses
+from fastbin.guarantees.step_masses import StepMasses
 from fastbin.intervals import clopper_pearson, sidak
 
 RNG = np.random.default_rng(20)
