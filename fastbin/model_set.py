@@ -22,6 +22,7 @@ from fastbin._base.frames import check_same_index, like, read_column
 from fastbin._core.score import NativeModelSet
 from fastbin._model.parts import NAMES_OF_ENDS, At, Parts, Saved, read_file
 from fastbin.model import BinnedModel, IntervalBound
+from fastbin.vector_model import VECTOR_MAGIC, VectorModel
 
 if TYPE_CHECKING:
     from fastbin.guarantees import Certificate, SetCertificate
@@ -442,7 +443,7 @@ def as_model(model: Any, name: str = "model") -> BinnedModel:
 
 
 def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | Any:
-    """Read a file of a model, or of a set of models.
+    """Read a file of a model, of a set of models, or of a vector model.
 
     Parameters
     ----------
@@ -450,7 +451,7 @@ def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | Any:
 
     Returns
     -------
-    BinnedModel or ModelSet
+    BinnedModel, ModelSet or VectorModel
         Whichever the file holds. To type checkers, a model, or anything: `ModelSet.load` and `BinnedModel.load` are typed.
 
     Raises
@@ -474,6 +475,8 @@ def load(path: str | os.PathLike[str] | SupportsRead) -> BinnedModel | Any:
     return read_file(path, read)
 
 
-def read(data: bytes | bytearray) -> BinnedModel | ModelSet:
-    """The model or the set in these bytes; FormatError as in `load`."""
-    return ModelSet.from_bytes(data) if data[:4] == SET_MAGIC else BinnedModel.from_bytes(data)
+def read(data: bytes | bytearray) -> BinnedModel | ModelSet | VectorModel:
+    """The model, the set or the vector model in these bytes; FormatError as in `load`."""
+    of_bytes: Any = {SET_MAGIC: ModelSet, VECTOR_MAGIC: VectorModel}.get(bytes(data[:4]), BinnedModel)
+    made: BinnedModel | ModelSet | VectorModel = of_bytes.from_bytes(data)
+    return made

@@ -1,8 +1,7 @@
 /*
  * map_kernels.h: the arithmetic of fits of maps, which gives the same bits on every processor.
  *
- * exp, log and log(1 + x) are polynomials of + - * / and moves of bits, as those of the mathematical library differ between
- * systems; they are within two units in the last place. Sums go through LANES partial sums, entry j in lane j mod LANES, folded
+ * exp, log and log(1 + x) are those of exponents.h. Sums go through LANES partial sums, entry j in lane j mod LANES, folded
  * ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)): one register of 512 bits, two of 256, four of 128, and the same bits.
  * Arrays have a multiple of LANES entries, the last ones padding with which a sum does not change.
  *

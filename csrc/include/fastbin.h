@@ -494,7 +494,8 @@ typedef enum fastbin_set_kind {
   FASTBIN_SET_GIVEN = 0,
   FASTBIN_SET_SEGMENTS = 1,
   FASTBIN_SET_TOP_LABEL = 2,  /* the class of the highest probability, and its probability is the score */
-  FASTBIN_SET_CLASS_WISE = 3  /* each class against the others; every row is scored by every model */
+  FASTBIN_SET_CLASS_WISE = 3, /* each class against the others; every row is scored by every model */
+  FASTBIN_SET_VECTOR = 4      /* the same, and a map that makes one vector of the values: fastbin_vector_predict() */
 } fastbin_set_kind;
 
 typedef enum fastbin_key_type { FASTBIN_KEYS_INT = 0, FASTBIN_KEYS_TEXT = 1 } fastbin_key_type;
@@ -506,6 +507,36 @@ typedef enum fastbin_unknown {
 } fastbin_unknown;
 
 #define FASTBIN_MAX_KEY_SIZE 1024 /* bytes of a text */
+
+/*
+ * The map of a VECTOR set of K classes, whose arrays follow its columns. With p the row, z = log(max(p, least)) and q the values that
+ * the models of the classes give to their columns:
+ *
+ *     u_k = slopes_k z_k + sum over j of mixing_kj z_j + intercepts_k + of_models log(max(q_k, least))
+ *     value_k = (1 - of_priors) e^u_k / (sum over j of e^u_j) + of_priors priors_k
+ *
+ * With keep_top, entries above that of the column where p is largest (of equal ones the lowest) become equal to it, and their sum
+ * stays. The bins are evidence: in group g, the scores p_g for g < K and max p for g = K, with the label that the class is g, or that
+ * of the largest entry. Scoring does not look at them.
+ */
+typedef struct fastbin_vector_map {
+  double of_models;         /* in [0, 1] */
+  double of_priors;         /* in (0, 1) */
+  double least;             /* in (0, 1e-6], and not below DBL_MIN */
+  int32_t keep_top;         /* 0 or 1 */
+  int32_t n_bins;           /* of each group; 0 without evidence */
+  const double *slopes;     /* K */
+  const double *intercepts; /* K */
+  const double *priors;     /* K, positive */
+  const double *mixing;     /* K x K by rows, for at most FASTBIN_MAX_MIXED classes; NULL: zeros */
+  const double *edges;      /* (K + 1) x (n_bins - 1), not falling, in [0, 1]: a bin begins with its lower edge */
+  const int64_t *counts;    /* (K + 1) x n_bins x 2: the rows of the fit in each bin, and those with the label */
+  const double *means;      /* (K + 1) x n_bins: what these rows are served on average */
+  const double *unlabelled; /* (K + 1) x n_bins x 3: of other rows, how many, what they are served on average, and the variance of
+                               that; NULL: there were none */
+} fastbin_vector_map;
+
+#define FASTBIN_MAX_MIXED 64
 
 /* Everything a set is made of, as fastbin_model_spec is for a model. */
 typedef struct fastbin_set_spec {
@@ -523,10 +554,11 @@ typedef struct fastbin_set_spec {
   const uint64_t *text_offsets; /* TEXT: n_keys + 1: where each begins in `text`, from 0, and where the last one ends */
   const int32_t *model_of_key;  /* n_keys: the pool's number, or the next of the others. May be NULL without a pool: key i has
                                    model i. Described: never NULL */
-  const int32_t *columns;       /* TOP_LABEL and CLASS_WISE: n_keys: the column of the table of probabilities that belongs to
+  const int32_t *columns;       /* TOP_LABEL, CLASS_WISE and VECTOR: n_keys: the column of the table of probabilities that belongs to
                                    each key. NULL: key i has column i, which is also how that is described */
   const char *provenance;       /* of the set as a whole, as in fastbin_model_spec; FASTBIN_ERROR_ORIGIN if it cannot be one */
   size_t provenance_size;
+  const fastbin_vector_map *vector; /* VECTOR: the map; other kinds: NULL */
 } fastbin_set_spec;
 
 /* Copy a spec, its models included, into a new set, checking all of it (FASTBIN_ERROR_SET). *set is NULL on failure.
@@ -569,6 +601,16 @@ FASTBIN_API fastbin_status fastbin_set_predict_batch(const fastbin_set *set, con
    a pool for unknown keys. FASTBIN_ERROR_ARGUMENT for a set with a model that is not FASTBIN_STEP. */
 FASTBIN_API fastbin_status fastbin_set_assign_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows,
                                                     int32_t *bins, size_t *bad_row);
+
+/*
+ * The calibrated probabilities of n_rows rows of one probability for each class, by columns: values has as many entries as
+ * `probabilities`, and no memory in common with it. The rows of values sum to 1 but for rounding, and no entry is 0 or 1; that of a single
+ * row does not depend on the others. The same bits on every processor. FASTBIN_ERROR_ARGUMENT for a set of another kind; on
+ * FASTBIN_ERROR_SCORE_NAN and FASTBIN_ERROR_SCORE_RANGE *bad_entry (may be NULL) is the first bad entry, counted through all rows.
+ * Rows that do not sum to 1 are taken as they are. No allocation.
+ */
+FASTBIN_API fastbin_status fastbin_vector_predict(const fastbin_set *set, const double *probabilities, size_t n_rows,
+                                                  double *values, size_t *bad_entry);
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Keys (FORMAT.md gives the arithmetic; it never changes)                                                       */

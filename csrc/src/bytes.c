@@ -85,15 +85,9 @@ fastbin_status fastbin_write_container(const container_kind *kind, const size_t 
 /* Reading                                                                                                       */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* Vector models have a letter of their own, which no reader of this version knows. */
-#define RESERVED_LETTER 'V'
-
 fastbin_status fastbin_check_start(const container_kind *kind, const unsigned char *bytes, size_t size) {
-  static const container_kind reserved = {RESERVED_LETTER, 0, 0, NULL};
   unsigned char magic[MAGIC_SIZE];
   uint64_t total;
-  put_magic(magic, &reserved);
-  if (size >= MAGIC_SIZE && memcmp(bytes, magic, MAGIC_SIZE) == 0) return FASTBIN_ERROR_FORMAT_VERSION;
   put_magic(magic, kind);
   if (memcmp(bytes, magic, size < MAGIC_SIZE ? size : MAGIC_SIZE) != 0) return FASTBIN_ERROR_MAGIC;
   if (size < HEADER_SIZE) return FASTBIN_ERROR_LENGTH;

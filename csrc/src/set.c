@@ -12,7 +12,7 @@
 /* ------------------------------------------------------------------------------------------------------------- */
 
 int fastbin_known_set_enumerators(const fastbin_set_spec *spec) {
-  return spec->kind >= FASTBIN_SET_GIVEN && spec->kind <= FASTBIN_SET_CLASS_WISE && spec->key_type >= FASTBIN_KEYS_INT &&
+  return spec->kind >= FASTBIN_SET_GIVEN && spec->kind <= FASTBIN_SET_VECTOR && spec->key_type >= FASTBIN_KEYS_INT &&
          spec->key_type <= FASTBIN_KEYS_TEXT && spec->unknown >= FASTBIN_UNKNOWN_REFUSE && spec->unknown <= FASTBIN_UNKNOWN_POOL;
 }
 
@@ -41,7 +41,7 @@ static int models_can_be(const fastbin_set_spec *spec) {
 
 /* Whether the columns are 0 ... n_keys - 1 in some order; `seen` has room for a mark for each. */
 static int columns_can_be(const fastbin_set_spec *spec, unsigned char *seen) {
-  if (spec->kind != FASTBIN_SET_TOP_LABEL && spec->kind != FASTBIN_SET_CLASS_WISE) return 0;
+  if (spec->kind < FASTBIN_SET_TOP_LABEL) return 0;
   memset(seen, 0, (size_t)spec->n_keys);
   for (int32_t i = 0; i < spec->n_keys; i++) {
     int32_t column = spec->columns[i];
@@ -71,7 +71,7 @@ static int set_bytes(const fastbin_set_spec *spec, size_t *bytes) {
       !add_size(bytes, (size_t)spec->n_models, sizeof(fastbin_model *)) || !add_size(bytes, n_keys, 2 * sizeof(int32_t))) {
     return 0;
   }
-  if (!add_size(bytes, spec->provenance_size, 1)) return 0;
+  if (!add_size(bytes, spec->provenance_size, 1) || !fastbin_vector_bytes(spec, bytes)) return 0;
   if (spec->key_type == FASTBIN_KEYS_INT) return add_size(bytes, n_keys, sizeof(int64_t));
   return add_size(bytes, n_keys + 1, sizeof(uint64_t)) && spec->text_offsets[n_keys] <= SIZE_MAX &&
          add_size(bytes, (size_t)spec->text_offsets[n_keys], 1);
@@ -85,6 +85,14 @@ static void *take_copy(unsigned char **free_part, const void *from, size_t size)
   return taken;
 }
 
+/* The model of each column of a set without a pool, whose model i belongs to key i. */
+static void number_columns(fastbin_set *set, unsigned char **free_part) {
+  const int32_t *columns = set->spec.columns;
+  set->model_of_column = (int32_t *)(void *)*free_part;
+  for (int32_t i = 0; i < set->spec.n_keys; i++) set->model_of_column[columns ? columns[i] : i] = i;
+  *free_part += (size_t)set->spec.n_keys * sizeof *set->model_of_column;
+}
+
 static void copy_arrays(fastbin_set *set, const fastbin_set_spec *spec, fastbin_model *const *models) {
   unsigned char *free_part = (unsigned char *)(set + 1);
   fastbin_set_spec *own = &set->spec;
@@ -94,6 +102,7 @@ static void copy_arrays(fastbin_set *set, const fastbin_set_spec *spec, fastbin_
   own->struct_size = sizeof *own;
   set->table.slots = (key_slot *)(void *)free_part;
   free_part += fastbin_key_slots(spec) * sizeof(key_slot);
+  fastbin_copy_vector(set, &free_part);
   if (spec->int_keys) own->int_keys = take_copy(&free_part, spec->int_keys, n_keys * sizeof *spec->int_keys);
   if (spec->text_offsets) {
     own->text_offsets = take_copy(&free_part, spec->text_offsets, (n_keys + 1) * sizeof *spec->text_offsets);
@@ -105,6 +114,7 @@ static void copy_arrays(fastbin_set *set, const fastbin_set_spec *spec, fastbin_
   own->model_of_key = model_of_key;
   free_part += n_keys * sizeof *model_of_key;
   if (spec->columns) own->columns = take_copy(&free_part, spec->columns, n_keys * sizeof *spec->columns);
+  if (spec->vector) number_columns(set, &free_part);
   if (spec->text) own->text = take_copy(&free_part, spec->text, (size_t)spec->text_offsets[n_keys]);
   own->provenance = spec->provenance_size > 0 ? take_copy(&free_part, spec->provenance, spec->provenance_size) : NULL;
 }
@@ -115,7 +125,7 @@ fastbin_status fastbin_set_around(const fastbin_set_spec *given, fastbin_model *
   fastbin_set *made;
   size_t bytes;
   if (status != FASTBIN_OK) return status;
-  if (!fastbin_keys_can_be(&spec) || !models_can_be(&spec)) return FASTBIN_ERROR_SET;
+  if (!fastbin_keys_can_be(&spec) || !models_can_be(&spec) || !fastbin_vector_can_be(&spec, models)) return FASTBIN_ERROR_SET;
   if (!fastbin_provenance_can_be(spec.provenance, spec.provenance_size)) return FASTBIN_ERROR_ORIGIN;
   if (!set_bytes(&spec, &bytes)) return FASTBIN_ERROR_MEMORY;
   made = malloc(bytes);

@@ -28,6 +28,7 @@ struct fastbin_set {
   fastbin_set_spec spec; /* what describe() shows; its pointers point into this allocation */
   key_table table;
   int has_bins;          /* all models are step functions */
+  int32_t *model_of_column; /* VECTOR: the number of the model of each column; else NULL */
   fastbin_model **models;
 };
 
@@ -37,6 +38,23 @@ int fastbin_known_set_enumerators(const fastbin_set_spec *spec);
 /* set.c: a set of these arrays, all of which are copied and checked, around these models, which it takes over on success. */
 fastbin_status fastbin_set_around(const fastbin_set_spec *spec, fastbin_model *const *models, fastbin_set **set);
 void fastbin_free_models(fastbin_model **models, size_t n_models);
+
+/* vector.c: whether a set of this spec can have its map, or its lack of one; the bytes of the arrays of the map; copies them. */
+int fastbin_vector_can_be(const fastbin_set_spec *spec, fastbin_model *const *models);
+int fastbin_vector_bytes(const fastbin_set_spec *spec, size_t *bytes);
+void fastbin_copy_vector(fastbin_set *set, unsigned char **free_part);
+
+/* The numbers of entries of the arrays of a map. */
+typedef struct vector_sizes {
+  size_t mixing, edges, bins, unlabelled; /* bins: of all groups */
+} vector_sizes;
+
+static inline vector_sizes fastbin_vector_sizes(const fastbin_vector_map *map, int32_t n_keys) {
+  size_t n = (size_t)n_keys, bins = map->n_bins > 0 ? (size_t)map->n_bins : 0;
+  vector_sizes sizes = {map->mixing ? n * n : 0, bins > 0 ? (n + 1) * (bins - 1) : 0, (n + 1) * bins, 0};
+  sizes.unlabelled = map->unlabelled ? 3 * sizes.bins : 0;
+  return sizes;
+}
 
 /* set_keys.c: whether the keys of a spec are those of a set; the slots their table needs; fills it. */
 int fastbin_keys_can_be(const fastbin_set_spec *spec);

@@ -11,16 +11,29 @@
 
 #define HEAD_SIZE 32
 
-enum section { HEAD, KEYS, CELL, COLS, OFFS, MODS, PROV, N_SECTIONS };
+enum section { HEAD, KEYS, CELL, COLS, OFFS, MODS, VECT, SEEN, UNLB, PROV, N_SECTIONS };
 
 static const section_kind sections[N_SECTIONS] = {
     [HEAD] = {TAG('H', 'E', 'A', 'D'), MUST_UNDERSTAND}, [KEYS] = {TAG('K', 'E', 'Y', 'S'), MUST_UNDERSTAND},
     [CELL] = {TAG('C', 'E', 'L', 'L'), MUST_UNDERSTAND}, [COLS] = {TAG('C', 'O', 'L', 'S'), MUST_UNDERSTAND},
     [OFFS] = {TAG('O', 'F', 'F', 'S'), MUST_UNDERSTAND}, [MODS] = {TAG('M', 'O', 'D', 'S'), MUST_UNDERSTAND},
-    [PROV] = {TAG('P', 'R', 'O', 'V'), 0},
+    [VECT] = {TAG('V', 'E', 'C', 'T'), MUST_UNDERSTAND}, [SEEN] = {TAG('S', 'E', 'E', 'N'), 0},
+    [UNLB] = {TAG('U', 'N', 'L', 'B'), 0},               [PROV] = {TAG('P', 'R', 'O', 'V'), 0},
 };
 
-static const container_kind set_kind = {'T', 1, N_SECTIONS, sections};
+/* Before the arrays of VECT: the three numbers, and the two flags of which one says that there is a matrix. */
+#define VECTOR_HEAD 4
+
+static const container_kind set_kind = {'T', 1, N_SECTIONS, sections}, vector_kind = {'V', 1, N_SECTIONS, sections};
+
+/* Vector models have a letter of their own, as nothing that asks a set for the value of one cell may take them for one. */
+static const container_kind *kind_of(const fastbin_set_spec *spec) {
+  return spec->kind == FASTBIN_SET_VECTOR ? &vector_kind : &set_kind;
+}
+
+static const container_kind *kind_of_bytes(const unsigned char *bytes, size_t size) {
+  return size > 3 && bytes[3] == vector_kind.letter ? &vector_kind : &set_kind;
+}
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Writing                                                                                                       */
@@ -35,6 +48,13 @@ static void section_sizes(const fastbin_set_spec *spec, size_t *sizes) {
   sizes[OFFS] = 8 * ((size_t)spec->n_models + 1);
   sizes[MODS] = 0;
   for (int32_t i = 0; i < spec->n_models; i++) sizes[MODS] += fastbin_model_size(spec->models[i]);
+  sizes[VECT] = sizes[SEEN] = sizes[UNLB] = 0;
+  if (spec->vector) {
+    vector_sizes of_map = fastbin_vector_sizes(spec->vector, spec->n_keys);
+    sizes[VECT] = 8 * (VECTOR_HEAD + 3 * n_keys + of_map.mixing);
+    sizes[SEEN] = of_map.bins > 0 ? 8 * (1 + of_map.edges + 3 * of_map.bins) : 0;
+    sizes[UNLB] = 8 * of_map.unlabelled;
+  }
   sizes[PROV] = spec->provenance_size;
 }
 
@@ -72,6 +92,25 @@ static unsigned char *put_models(unsigned char *at, const fastbin_set_spec *spec
   return at;
 }
 
+static unsigned char *put_vector(unsigned char *at, const fastbin_vector_map *map, size_t n_keys) {
+  at = put_double(at, map->of_models);
+  at = put_double(at, map->of_priors);
+  at = put_double(at, map->least);
+  at = put_u32(at, (uint32_t)map->keep_top);
+  at = put_u32(at, map->mixing ? 1u : 0u);
+  at = put_doubles(at, map->slopes, n_keys);
+  at = put_doubles(at, map->intercepts, n_keys);
+  at = put_doubles(at, map->priors, n_keys);
+  return put_doubles(at, map->mixing, map->mixing ? n_keys * n_keys : 0);
+}
+
+static unsigned char *put_seen(unsigned char *at, const fastbin_vector_map *map, vector_sizes sizes) {
+  at = put_u64(at, (uint64_t)map->n_bins);
+  at = put_doubles(at, map->edges, sizes.edges);
+  at = put_counts(at, map->counts, 2 * sizes.bins);
+  return put_doubles(at, map->means, sizes.bins);
+}
+
 static unsigned char *put_section(unsigned char *at, const void *content, int section, size_t size) {
   const fastbin_set_spec *spec = content;
   switch ((enum section)section) {
@@ -89,6 +128,12 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
       return put_offsets(at, spec);
     case MODS:
       return put_models(at, spec);
+    case VECT:
+      return put_vector(at, spec->vector, (size_t)spec->n_keys);
+    case SEEN:
+      return put_seen(at, spec->vector, fastbin_vector_sizes(spec->vector, spec->n_keys));
+    case UNLB:
+      return put_doubles(at, spec->vector->unlabelled, size / 8);
     case PROV:
       return put_bytes(at, spec->provenance, size);
     case N_SECTIONS:
@@ -101,14 +146,14 @@ size_t fastbin_set_size(const fastbin_set *set) {
   size_t sizes[N_SECTIONS];
   if (!set) return 0;
   section_sizes(&set->spec, sizes);
-  return fastbin_container_size(&set_kind, sizes);
+  return fastbin_container_size(kind_of(&set->spec), sizes);
 }
 
 fastbin_status fastbin_set_write(const fastbin_set *set, void *buffer, size_t capacity) {
   size_t sizes[N_SECTIONS];
   if (!set || !buffer) return FASTBIN_ERROR_ARGUMENT;
   section_sizes(&set->spec, sizes);
-  return fastbin_write_container(&set_kind, sizes, put_section, &set->spec, buffer, capacity);
+  return fastbin_write_container(kind_of(&set->spec), sizes, put_section, &set->spec, buffer, capacity);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -116,7 +161,7 @@ fastbin_status fastbin_set_write(const fastbin_set *set, void *buffer, size_t ca
 /* ------------------------------------------------------------------------------------------------------------- */
 
 fastbin_status fastbin_check_set_start(const unsigned char *bytes, size_t size) {
-  return fastbin_check_start(&set_kind, bytes, size);
+  return fastbin_check_start(kind_of_bytes(bytes, size), bytes, size);
 }
 
 /* The numbers of models and keys, as the sections that hold one entry for each can confirm them. */
@@ -181,6 +226,60 @@ static int take_numbers(const payload *from, const int32_t **numbers, unsigned c
   return 1;
 }
 
+/* Doubles at *at, copied to the free part; NULL for none. Both are moved on. */
+static const double *take_doubles(const unsigned char **at, size_t count, unsigned char **free_part) {
+  double *taken = (double *)(void *)*free_part;
+  for (size_t i = 0; i < count; i++) taken[i] = take_double(at);
+  *free_part += 8 * count;
+  return count > 0 ? taken : NULL;
+}
+
+/* The evidence of a map whose other numbers have been read. Returns 0 if sections are not as long as they say. */
+static int take_evidence(const payload *payloads, size_t n_keys, fastbin_vector_map *map, unsigned char **free_part) {
+  const unsigned char *at = payloads[SEEN].start;
+  uint64_t n_bins;
+  vector_sizes sizes;
+  int64_t *counts;
+  if (!at) return !payloads[UNLB].start;
+  if (payloads[SEEN].size < 8) return 0;
+  n_bins = take_u64(&at);
+  if (n_bins < 1 || n_bins > payloads[SEEN].size / 8 / n_keys) return 0;
+  map->n_bins = (int32_t)n_bins;
+  sizes = fastbin_vector_sizes(map, (int32_t)n_keys);
+  if (n_bins > FASTBIN_MAX_BINS || payloads[SEEN].size != 8 * (1 + sizes.edges + 3 * sizes.bins)) return 0;
+  map->edges = take_doubles(&at, sizes.edges, free_part);
+  counts = (int64_t *)(void *)*free_part;
+  for (size_t i = 0; i < 2 * sizes.bins; i++) counts[i] = take_i64(&at);
+  map->counts = counts;
+  *free_part += 16 * sizes.bins;
+  map->means = take_doubles(&at, sizes.bins, free_part);
+  at = payloads[UNLB].start;
+  if (!at) return 1;
+  map->unlabelled = take_doubles(&at, 3 * sizes.bins, free_part);
+  return payloads[UNLB].size == 24 * sizes.bins;
+}
+
+/* The map of a vector set, if there is one. Returns 0 if its sections cannot be those of so many columns. */
+static int take_vector(const payload *payloads, fastbin_set_spec *spec, fastbin_vector_map *map, unsigned char **free_part) {
+  const unsigned char *at = payloads[VECT].start;
+  size_t n = (size_t)spec->n_keys, size = payloads[VECT].size, has_mixing;
+  memset(map, 0, sizeof *map);
+  if (!at) return !payloads[SEEN].start && !payloads[UNLB].start;
+  if (size < 8 * VECTOR_HEAD) return 0;
+  map->of_models = take_double(&at);
+  map->of_priors = take_double(&at);
+  map->least = take_double(&at);
+  map->keep_top = take_i32(&at);
+  has_mixing = (uint32_t)take_i32(&at);
+  if (has_mixing > 1 || (has_mixing && n > FASTBIN_MAX_MIXED) || size != 8 * (VECTOR_HEAD + 3 * n + has_mixing * n * n)) return 0;
+  map->slopes = take_doubles(&at, n, free_part);
+  map->intercepts = take_doubles(&at, n, free_part);
+  map->priors = take_doubles(&at, n, free_part);
+  map->mixing = take_doubles(&at, has_mixing * n * n, free_part);
+  spec->vector = map;
+  return take_evidence(payloads, n, map, free_part);
+}
+
 /* Finds the models in MODS. Returns the size of the largest, or 0 if the offsets cannot be theirs. */
 static size_t find_models(const payload *payloads, size_t n_models, payload *found) {
   const unsigned char *at = payloads[OFFS].start;
@@ -233,11 +332,12 @@ static fastbin_status take_models(const payload *payloads, size_t n_models, fast
   return status == FASTBIN_ERROR_MEMORY || status == FASTBIN_ERROR_FORMAT_VERSION ? status : FASTBIN_ERROR_CONTENT;
 }
 
-/* The set of sections whose sizes have been checked. `scratch` has room for KEYS, CELL and COLS. */
+/* The set of sections whose sizes have been checked. `scratch` has room for all but the models. */
 static fastbin_status decode_set(const payload *payloads, fastbin_set_spec *spec, unsigned char *scratch, fastbin_set **set) {
   fastbin_model **models;
   fastbin_status status;
-  if (!take_keys(&payloads[KEYS], spec, &scratch) || !take_numbers(&payloads[CELL], &spec->model_of_key, &scratch) ||
+  fastbin_vector_map map;
+  if (!take_vector(payloads, spec, &map, &scratch) || !take_keys(&payloads[KEYS], spec, &scratch) || !take_numbers(&payloads[CELL], &spec->model_of_key, &scratch) ||
       !take_numbers(&payloads[COLS], &spec->columns, &scratch)) {
     return FASTBIN_ERROR_CONTENT;
   }
@@ -258,15 +358,17 @@ fastbin_status fastbin_set_read(const void *bytes, size_t size, fastbin_set **se
   if (!set) return FASTBIN_ERROR_ARGUMENT;
   *set = NULL;
   if (!bytes) return FASTBIN_ERROR_ARGUMENT;
-  status = fastbin_read_container(&set_kind, bytes, size, NULL, payloads);
+  status = fastbin_read_container(kind_of_bytes(bytes, size), bytes, size, NULL, payloads);
   if (status != FASTBIN_OK) return status;
   if (payloads[HEAD].size != HEAD_SIZE || !payloads[KEYS].start || !payloads[OFFS].start || !payloads[MODS].start) {
     return FASTBIN_ERROR_CONTENT;
   }
   if (payloads[HEAD].start != (const unsigned char *)bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
   status = take_head(payloads, &spec);
+  if (status == FASTBIN_OK && kind_of(&spec) != kind_of_bytes(bytes, size)) status = FASTBIN_ERROR_CONTENT;
   if (status != FASTBIN_OK) return status;
-  scratch = malloc(payloads[KEYS].size + payloads[CELL].size + payloads[COLS].size); /* each is part of the bytes at hand */
+  scratch = malloc(payloads[KEYS].size + payloads[CELL].size + payloads[COLS].size + payloads[VECT].size + payloads[SEEN].size +
+                   payloads[UNLB].size); /* each is part of the bytes at hand */
   if (!scratch) return FASTBIN_ERROR_MEMORY;
   status = decode_set(payloads, &spec, scratch, set);
   free(scratch);

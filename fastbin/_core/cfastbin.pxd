@@ -94,6 +94,21 @@ cdef extern from "fastbin.h" nogil:
     ctypedef struct fastbin_set:
         pass
 
+    ctypedef struct fastbin_vector_map:
+        double of_models
+        double of_priors
+        double least
+        int32_t keep_top
+        int32_t n_bins
+        const double *slopes
+        const double *intercepts
+        const double *priors
+        const double *mixing
+        const double *edges
+        const int64_t *counts
+        const double *means
+        const double *unlabelled
+
     ctypedef struct fastbin_set_spec:
         size_t struct_size
         int32_t kind
@@ -110,6 +125,7 @@ cdef extern from "fastbin.h" nogil:
         const int32_t *columns
         const char *provenance
         size_t provenance_size
+        const fastbin_vector_map *vector
 
     const int FASTBIN_FLOAT64
     const int FASTBIN_FLOAT32
@@ -120,6 +136,7 @@ cdef extern from "fastbin.h" nogil:
     const int FASTBIN_KEYS_INT
     const int FASTBIN_KEYS_TEXT
     const int FASTBIN_UNKNOWN_REFUSE
+    const int FASTBIN_SET_VECTOR
     const int FASTBIN_MAX_KEY_SIZE
     const int FASTBIN_MAX_EVENT_SIZE
     const int FASTBIN_MAX_PROVENANCE_SIZE
@@ -153,6 +170,8 @@ cdef extern from "fastbin.h" nogil:
                                              double *values, size_t *bad_row)
     fastbin_status fastbin_set_assign_batch(const fastbin_set *set, const int32_t *models, const fastbin_rows *rows,
                                             int32_t *bins, size_t *bad_row)
+    fastbin_status fastbin_vector_predict(const fastbin_set *set, const double *probabilities, size_t n_rows, double *values,
+                                          size_t *bad_entry)
     uint64_t fastbin_row_key(uint64_t seed, uint64_t row)
     uint64_t fastbin_group_key(uint64_t seed, double score, uint64_t j)
     void fastbin_group_keys(uint64_t seed, double score, uint64_t first, size_t n, uint64_t *keys)

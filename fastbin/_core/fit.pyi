@@ -43,6 +43,14 @@ def fit_steps(
     which: int, recentre: int, monotone: bool, scores: Float64s, counts: Float64s, ones: Float64s, first_step: Int64s,
     bin_counts: Float64s, bin_ones: Float64s, rows: float, are_probabilities: bool, most_steps: int,
 ) -> tuple[Float64s, int]: ...  # fmt: skip
+def fit_affine(
+    z: Float64s, truth: Int64s, centres: Float64s, ridge: Float64s, ridge_intercept: float, *, weights: Float64s | None = None,
+    offsets: Float64s | None = None, base: float = 1.0, most_steps: int = 200,
+) -> tuple[Float64s, Float64s, int]: ...  # fmt: skip
+def fit_factor(
+    z: Float64s, truth: Int64s, ridge: float, *, weights: Float64s | None = None, offsets: Float64s | None = None,
+    most_steps: int = 50,
+) -> float: ...  # fmt: skip
 def pool_steps(steps: Float64s, counts: Float64s) -> Float64s: ...
 def pool_counts(counts: Int64s, label_sums: Int64s, starts: Int64s, block_counts: Int64s, block_sums: Int64s) -> int: ...
 def pool_weights(

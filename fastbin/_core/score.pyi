@@ -112,7 +112,7 @@ class SetOwner:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def _fill(
         self, models: list[Any], keys: Int64s | list[str], model_of_key: Int32s | None = None, *, kind: int = 0,
-        unknown: int = 0, pool: int = -1, columns: Int32s | None = None, provenance: bytes = b"",
+        unknown: int = 0, pool: int = -1, columns: Int32s | None = None, provenance: bytes = b"", vector: Any = None,
     ) -> None: ...  # fmt: skip
     @classmethod
     def _create_flat(
@@ -134,6 +134,11 @@ class NativeModelSet(SetOwner):
     def predict_one(self, score: float, cell: int | str, tie_key: int | None = None) -> float: ...
     def _predict(self, numbers: Int32s, scores: Any, keys: Any, seed: int | None, out: Any, nan: str) -> Float64s: ...
     def _assign(self, numbers: Int32s, scores: Any, keys: Any, seed: int | None, nan: str) -> Int32s: ...
+
+@disjoint_base
+class NativeVectorModel(SetOwner):
+    _vector: Final[dict[str, Any]]
+    def _predict(self, matrix: Float64s, out: Float64s) -> None: ...
 
 @disjoint_base
 class NativeStream:

@@ -79,6 +79,31 @@ cdef fastbin_status make_flat(
     return FASTBIN_OK
 
 
+cdef const void *array_of(array, int typenum, tuple shape) except? NULL:
+    """The elements of an array of this shape; NULL for None."""
+    if array is None:
+        return NULL
+    if array.shape != shape:
+        raise InputError(f"an array of a vector map has the shape {array.shape}, and {shape} is needed")
+    return data_of(array, typenum, len(shape))
+
+
+cdef int describe_vector(vector, fastbin_vector_map *spec, Py_ssize_t n) except -1:
+    """The map in arrays that the caller keeps alive; C checks their numbers."""
+    cdef Py_ssize_t n_bins = 0 if vector.counts is None else vector.counts.shape[1]
+    spec.of_models, spec.of_priors, spec.least = vector.of_models, vector.of_priors, vector.least
+    spec.keep_top, spec.n_bins = vector.keep_top, <int32_t>n_bins
+    spec.slopes = <const double *>array_of(vector.slopes, cnp.NPY_FLOAT64, (n,))
+    spec.intercepts = <const double *>array_of(vector.intercepts, cnp.NPY_FLOAT64, (n,))
+    spec.priors = <const double *>array_of(vector.priors, cnp.NPY_FLOAT64, (n,))
+    spec.mixing = <const double *>array_of(vector.mixing, cnp.NPY_FLOAT64, (n, n))
+    spec.edges = <const double *>array_of(vector.edges if n_bins > 1 else None, cnp.NPY_FLOAT64, (n + 1, n_bins - 1))
+    spec.counts = <const int64_t *>array_of(vector.counts, cnp.NPY_INT64, (n + 1, n_bins, 2))
+    spec.means = <const double *>array_of(vector.means, cnp.NPY_FLOAT64, (n + 1, n_bins))
+    spec.unlabelled = <const double *>array_of(vector.unlabelled, cnp.NPY_FLOAT64, (n + 1, n_bins, 3))
+    return 0
+
+
 cdef class SetOwner:
     """A set of models, owned by C. Immutable once it is filled; safe from any number of threads."""
 
@@ -117,10 +142,14 @@ cdef class SetOwner:
 
     def _fill(
         self, list models, keys, model_of_key=None, *, int kind=0, int unknown=0, int pool=-1, columns=None,
-        bytes provenance=b"",
+        bytes provenance=b"", vector=None,
     ):
-        """Make the set of these models, which are copied; `model_of_key` and `columns` are int32, one for each key."""
+        """Make the set of these models, which are copied; `model_of_key` and `columns` are int32, one for each key.
+
+        `vector` has the members of `fastbin_vector_map` as attributes: numbers, and arrays of the shapes of the header or None.
+        """
         cdef fastbin_set_spec spec
+        cdef fastbin_vector_map vector_map
         cdef ModelOwner model
         cdef Py_ssize_t i
         cdef const fastbin_model **pointers = <const fastbin_model **>PyMem_Malloc(max(len(models), 1) * sizeof(void *))
@@ -134,6 +163,9 @@ cdef class SetOwner:
             spec.kind, spec.unknown, spec.pool = kind, unknown, pool
             spec.n_models, spec.models = <int32_t>len(models), <const fastbin_model *const *>pointers
             spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
+            if vector is not None:
+                describe_vector(vector, &vector_map, len(keys))
+                spec.vector = &vector_map
             self._make(&spec, keys, model_of_key, columns)
         finally:
             PyMem_Free(pointers)
@@ -205,11 +237,18 @@ cdef class SetOwner:
         try:
             if view.len == 0:
                 raise FormatError(f"no bytes: an empty file is not a set of models; {NOT_WHOLE}")
-            if view.len >= 4 and memcmp(view.buf, b"\x89FBM", 4) == 0:
-                raise FormatError("a single model, and not a set of models: BinnedModel.from_bytes and fastbin.load read it")
+            self._refuse_others(view.buf, view.len)
             self._adopt(fastbin_set_read(view.buf, view.len, &self.set))
         finally:
             PyBuffer_Release(&view)
+
+    cdef int _refuse_others(self, const void *data, Py_ssize_t size) except -1:
+        """For the bytes of what is no set."""
+        if size >= 4 and memcmp(data, b"\x89FBM", 4) == 0:
+            raise FormatError("a single model, and not a set of models: BinnedModel.from_bytes and fastbin.load read it")
+        if size >= 4 and memcmp(data, b"\x89FBV", 4) == 0:
+            raise FormatError("a vector model, and not a set of models: fastbin.load reads it")
+        return 0
 
     cdef int _adopt(self, fastbin_status status) except -1:
         cdef fastbin_model_spec model, first
@@ -281,14 +320,7 @@ cdef class SetOwner:
 
     cdef object _column(self, const void *data, int typenum):
         """A read-only array over the set's own memory, with an entry for each key, or None if there is no such array."""
-        cdef cnp.ndarray view
-        cdef cnp.npy_intp shape = self.spec.n_keys
-        if data == NULL:
-            return None
-        view = cnp.PyArray_SimpleNewFromData(1, &shape, typenum, <void *>data)
-        cnp.PyArray_CLEARFLAGS(view, cnp.NPY_ARRAY_WRITEABLE)
-        cnp.set_array_base(view, self)
-        return view
+        return self._view(data, typenum, (self.spec.n_keys,))
 
     @property
     def _int_keys(self):
@@ -309,3 +341,17 @@ cdef class SetOwner:
     @property
     def _columns(self):
         return self._column(self.spec.columns, cnp.NPY_INT32)
+
+    cdef object _view(self, const void *data, int typenum, tuple shape):
+        """A read-only array over the set's own memory, or None if there is no such array."""
+        cdef cnp.ndarray view
+        cdef cnp.npy_intp sizes[3]
+        cdef int i
+        if data == NULL:
+            return None
+        for i in range(len(shape)):
+            sizes[i] = shape[i]
+        view = cnp.PyArray_SimpleNewFromData(len(shape), sizes, typenum, <void *>data)
+        cnp.PyArray_CLEARFLAGS(view, cnp.NPY_ARRAY_WRITEABLE)
+        cnp.set_array_base(view, self)
+        return view

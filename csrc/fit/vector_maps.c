@@ -1,0 +1,339 @@
+/*
+ * vector_maps.c: see vector_maps.h.
+ *
+ * The loss is convex and has hundreds of parameters, so that its second derivatives would cost more than they save: the descent is that
+ * of Broyden, Fletcher, Goldfarb and Shanno with the last MEMORY steps in place of the matrix (Nocedal 1980), in parameters that are
+ * scaled by the diagonal of the second derivatives at the start. A step is halved until the loss falls by a share of what the slope
+ * promises. Rows are summed from the first to the last, and entries of a row from the first column on.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#define VECTORISED_SOURCE
+#include "internal.h"
+
+#include "cpu.h"
+#include "exponents.h"
+#include "vector_maps.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MEMORY 10u
+#define MOST_HALVINGS 40
+#define SHARE_OF_SLOPE 1e-4
+/* What a step promises to gain where it is the last one, as a share of the loss. */
+#define GAIN_ENOUGH 1e-9
+#define LOOK_EVERY 4096u
+#define MOST_FACTOR 1e3
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* The rows                                                                                                      */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* Parameters as rows need them: D by columns of z, and the constants with what the centres take off. */
+typedef struct affine_map {
+  const double *by_column; /* the transpose of a matrix, or the diagonal */
+  const double *constants;
+} affine_map;
+
+/* Where the derivatives go: by columns of z, too. `bends` are of the diagonal of the second ones, in the centred z. */
+typedef struct row_sums {
+  double loss;
+  double *slopes, *of_constants; /* k x k or k; k */
+  double *bends;                 /* the same for each D, and then for each constant; NULL: not asked for */
+  double *e;                     /* k, of one row */
+} row_sums;
+
+/* The powers e^(u - max u) of a row, in `e`, and their sum; *gap is how far the u of the class is below the largest. */
+static ALWAYS_INLINE double powers_of(const affine_problem *p, const affine_map *map, size_t row, double *restrict e, double *gap) {
+  size_t k = p->k;
+  const double *restrict z = p->z + row * k;
+  double top, sum = 0.0;
+  for (size_t c = 0; c < k; c++) e[c] = p->base * z[c] + map->constants[c];
+  if (p->offsets) {
+    const double *restrict offsets = p->offsets + row * k;
+    for (size_t c = 0; c < k; c++) e[c] += offsets[c];
+  }
+  if (p->is_matrix) {
+    for (size_t j = 0; j < k; j++) {
+      const double *restrict column = map->by_column + j * k;
+      double x = z[j];
+      for (size_t c = 0; c < k; c++) e[c] += column[c] * x;
+    }
+  } else {
+    for (size_t c = 0; c < k; c++) e[c] += map->by_column[c] * z[c];
+  }
+  top = e[0];
+  for (size_t c = 1; c < k; c++) top = larger(e[c], top);
+  *gap = top - e[p->truth[row]];
+  for (size_t c = 0; c < k; c++) e[c] = small_of(top - e[c]);
+  for (size_t c = 0; c < k; c++) sum += e[c];
+  return sum;
+}
+
+/* q (1 - q) of a row, with its square of the centred z, added to the bends. */
+static ALWAYS_INLINE void add_bends(const affine_problem *p, const double *restrict z, const double *restrict q, double w,
+                                    double *restrict bends) {
+  size_t k = p->k, n_slopes = p->is_matrix ? k * k : k;
+  for (size_t c = 0; c < k; c++) {
+    double doubt = w * (q[c] * (1.0 - q[c]));
+    bends[n_slopes + c] += doubt;
+    if (!p->is_matrix) {
+      double x = z[c] - p->centres[c];
+      bends[c] += doubt * (x * x);
+      continue;
+    }
+    for (size_t j = 0; j < k; j++) {
+      double x = z[j] - p->centres[c * k + j];
+      bends[c * k + j] += doubt * (x * x);
+    }
+  }
+}
+
+/* Adds the rows from `first` to `end`; without slopes the loss alone. */
+static ALWAYS_INLINE void add_rows_of(const affine_problem *p, const affine_map *map, size_t first, size_t end, row_sums *sums) {
+  size_t k = p->k;
+  double *restrict e = sums->e;
+  for (size_t row = first; row < end; row++) {
+    const double *restrict z = p->z + row * k;
+    double gap, w = p->weights ? p->weights[row] : 1.0, sum = powers_of(p, map, row, e, &gap);
+    size_t truth = (size_t)p->truth[row];
+    double share = 1.0 / sum;
+    sums->loss += w * (log_of(sum) + gap);
+    if (!sums->slopes) continue;
+    for (size_t c = 0; c < k; c++) e[c] *= share;
+    if (sums->bends) add_bends(p, z, e, w, sums->bends);
+    for (size_t c = 0; c < k; c++) e[c] *= w;
+    e[truth] -= w;
+    for (size_t c = 0; c < k; c++) sums->of_constants[c] += e[c];
+    if (!p->is_matrix) {
+      for (size_t c = 0; c < k; c++) sums->slopes[c] += e[c] * z[c];
+      continue;
+    }
+    for (size_t j = 0; j < k; j++) {
+      double *restrict column = sums->slopes + j * k, x = z[j];
+      for (size_t c = 0; c < k; c++) column[c] += e[c] * x;
+    }
+  }
+}
+
+typedef void add_rows(const affine_problem *p, const affine_map *map, size_t first, size_t end, row_sums *sums);
+
+#define BUILD(name, TARGET)                                                                                                   \
+  TARGET static void add_rows_##name(const affine_problem *p, const affine_map *map, size_t first, size_t end, row_sums *sums) { \
+    add_rows_of(p, map, first, end, sums);                                                                                    \
+  }
+
+#define EVERYWHERE
+BUILD(baseline, EVERYWHERE)
+#ifdef HAVE_CPU_LEVELS
+BUILD(avx2, TARGET_AVX2)
+#endif
+
+static add_rows *add_rows_here(void) {
+#ifdef HAVE_CPU_LEVELS
+  if (fastbin_best_cpu_level() >= AVX2) return add_rows_avx2;
+#endif
+  return add_rows_baseline;
+}
+
+/* All rows. Returns 0 if `look` ended it. */
+static int add_all(const affine_problem *p, const affine_map *map, row_sums *sums) {
+  add_rows *add = add_rows_here();
+  for (size_t first = 0; first < p->n; first += LOOK_EVERY) {
+    if (p->look && p->look() != 0) return 0;
+    add(p, map, first, p->n - first < LOOK_EVERY ? p->n : first + LOOK_EVERY, sums);
+  }
+  return 1;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* The loss                                                                                                      */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct workplace {
+  const affine_problem *problem;
+  size_t n_slopes, n_parameters;
+  double *by_column, *constants, *of_columns, *e; /* for rows */
+  double *scale;                                  /* of each parameter: 1 / sqrt(its second derivative at the start) */
+} workplace;
+
+/* The loss at these parameters; with `gradient` its slopes, and with `bends` the diagonal of the second ones. NaN: interrupted. */
+static double loss_at(workplace *at, const double *parameters, double *gradient, double *bends) {
+  const affine_problem *p = at->problem;
+  size_t k = p->k, n_slopes = at->n_slopes;
+  const double *constants = parameters + n_slopes;
+  affine_map map = {p->is_matrix ? at->by_column : parameters, at->constants};
+  row_sums sums = {0.0, gradient ? at->of_columns : NULL, gradient ? gradient + n_slopes : NULL, bends, at->e};
+  double penalty = 0.0;
+  for (size_t c = 0; c < k; c++) at->constants[c] = constants[c];
+  for (size_t c = 0; p->is_matrix && c < k; c++) {
+    for (size_t j = 0; j < k; j++) {
+      at->by_column[j * k + c] = parameters[c * k + j];
+      at->constants[c] -= parameters[c * k + j] * p->centres[c * k + j];
+    }
+  }
+  for (size_t c = 0; !p->is_matrix && c < k; c++) at->constants[c] -= parameters[c] * p->centres[c];
+  if (gradient) {
+    memset(at->of_columns, 0, n_slopes * sizeof(double));
+    memset(gradient, 0, at->n_parameters * sizeof(double));
+  }
+  if (bends) memset(bends, 0, at->n_parameters * sizeof(double));
+  if (!add_all(p, &map, &sums)) return quiet_nan();
+  for (size_t i = 0; i < n_slopes; i++) penalty += p->ridge[i] * (parameters[i] * parameters[i]);
+  for (size_t c = 0; c < k; c++) penalty += p->ridge_intercept * (constants[c] * constants[c]);
+  if (gradient) {
+    for (size_t i = 0; i < n_slopes; i++) {
+      size_t c = p->is_matrix ? i / k : i, of = p->is_matrix ? i % k * k + c : i;
+      gradient[i] = (at->of_columns[of] - p->centres[i] * gradient[n_slopes + c]) + p->ridge[i] * parameters[i];
+    }
+    for (size_t c = 0; c < k; c++) gradient[n_slopes + c] += p->ridge_intercept * constants[c];
+  }
+  return sums.loss + 0.5 * penalty;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* The descent                                                                                                   */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* The last steps and the changes of the gradient that came with them, in scaled parameters; a ring. */
+typedef struct memory {
+  size_t n, n_kept, next;
+  double *steps, *changes;
+  double products[MEMORY]; /* of each step with its change */
+} memory;
+
+static double product_of(const double *left, const double *right, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += left[i] * right[i];
+  return sum;
+}
+
+static void add_times(double *to, double times, const double *what, size_t n) {
+  for (size_t i = 0; i < n; i++) to[i] += times * what[i];
+}
+
+/* The direction of descent for a scaled gradient: two loops over what is remembered. */
+static void direction_of(const memory *kept, const double *gradient, double *direction) {
+  double shares[MEMORY], of_last = 1.0;
+  size_t n = kept->n;
+  for (size_t i = 0; i < n; i++) direction[i] = -gradient[i];
+  for (size_t back = 1; back <= kept->n_kept; back++) {
+    size_t at = (kept->next + MEMORY - back) % MEMORY;
+    shares[at] = product_of(kept->steps + at * n, direction, n) / kept->products[at];
+    add_times(direction, -shares[at], kept->changes + at * n, n);
+    if (back == 1) of_last = kept->products[at] / product_of(kept->changes + at * n, kept->changes + at * n, n);
+  }
+  for (size_t i = 0; i < n; i++) direction[i] *= of_last;
+  for (size_t back = kept->n_kept; back >= 1; back--) {
+    size_t at = (kept->next + MEMORY - back) % MEMORY;
+    double share = product_of(kept->changes + at * n, direction, n) / kept->products[at];
+    add_times(direction, shares[at] - share, kept->steps + at * n, n);
+  }
+}
+
+static void remember(memory *kept, double length, const double *direction, const double *before, const double *after) {
+  double *step = kept->steps + kept->next * kept->n, *change = kept->changes + kept->next * kept->n, product;
+  for (size_t i = 0; i < kept->n; i++) {
+    step[i] = length * direction[i];
+    change[i] = after[i] - before[i];
+  }
+  product = product_of(step, change, kept->n);
+  if (!(product > 0.0)) return; /* rounding: the loss is convex */
+  kept->products[kept->next] = product;
+  kept->next = (kept->next + 1) % MEMORY;
+  if (kept->n_kept < MEMORY) kept->n_kept++;
+}
+
+/* Doubles: by_column, constants, of_columns, e, and of the parameters: scale, two gradients, direction, trial, the memory. */
+size_t fastbin_affine_scratch(size_t k, int is_matrix) {
+  size_t n_slopes, n_parameters;
+  if (is_matrix && k > UINT32_MAX) return 0;
+  n_slopes = is_matrix ? k * k : k;
+  n_parameters = n_slopes + k;
+  if (n_parameters > SIZE_MAX / sizeof(double) / (2 * MEMORY + 16)) return 0;
+  return 2 * n_slopes + 2 * k + (5 + 2 * MEMORY) * n_parameters;
+}
+
+uint32_t fastbin_fit_affine(const affine_problem *p, double *parameters, double *scratch) {
+  size_t k = p->k, n_slopes = p->is_matrix ? k * k : k, n = n_slopes + k;
+  workplace at = {p, n_slopes, n, scratch, scratch + n_slopes, scratch + n_slopes + k, scratch + 2 * n_slopes + k, NULL};
+  double *gradient = at.e + k, *trial_gradient = gradient + n, *direction = trial_gradient + n, *trial = direction + n, loss;
+  memory kept = {n, 0, 0, trial + n, trial + n + MEMORY * n, {0.0}};
+  uint32_t step = 0;
+  at.scale = kept.changes + MEMORY * n;
+  loss = loss_at(&at, parameters, gradient, at.scale);
+  for (size_t i = 0; i < n; i++) {
+    double ridge = i < n_slopes ? p->ridge[i] : p->ridge_intercept;
+    at.scale[i] = 1.0 / sqrt(at.scale[i] + ridge);
+    gradient[i] *= at.scale[i];
+  }
+  for (; step < p->most_steps && !is_nan(loss); step++) {
+    double length = 1.0, slope, gain = 0.0, lower = loss;
+    direction_of(&kept, gradient, direction);
+    slope = product_of(gradient, direction, n);
+    if (!(-slope > GAIN_ENOUGH * loss)) break;
+    for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++, length *= 0.5) {
+      for (size_t i = 0; i < n; i++) trial[i] = parameters[i] + length * (at.scale[i] * direction[i]);
+      lower = loss_at(&at, trial, trial_gradient, NULL);
+      gain = loss - lower;
+      if (is_nan(lower) || gain >= -SHARE_OF_SLOPE * (length * slope)) break;
+    }
+    if (is_nan(lower)) return VECTOR_INTERRUPTED;
+    if (!(gain > 0.0)) break; /* rounding */
+    for (size_t i = 0; i < n; i++) trial_gradient[i] *= at.scale[i];
+    remember(&kept, length, direction, gradient, trial_gradient);
+    memcpy(parameters, trial, n * sizeof *trial);
+    memcpy(gradient, trial_gradient, n * sizeof *gradient);
+    loss = lower;
+  }
+  return is_nan(loss) ? VECTOR_INTERRUPTED : step;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* One factor                                                                                                    */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+/* The loss of a factor, with its slope and bend; e has k entries. */
+static double factor_loss(const affine_problem *p, double factor, double *e, double *slope, double *bend) {
+  size_t k = p->k;
+  double loss = 0.0;
+  affine_problem scaled = *p;
+  affine_map map = {e + k, e + k}; /* zeros */
+  scaled.base = factor;
+  scaled.is_matrix = 0;
+  memset(e + k, 0, k * sizeof *e);
+  *slope = *bend = 0.0;
+  for (size_t row = 0; row < p->n; row++) {
+    const double *z = p->z + row * k;
+    double gap, sum = powers_of(&scaled, &map, row, e, &gap), mean = 0.0, square = 0.0, w = p->weights ? p->weights[row] : 1.0;
+    size_t truth = (size_t)p->truth[row];
+    for (size_t c = 0; c < k; c++) {
+      double x = z[c] - z[truth];
+      mean += e[c] * x;
+      square += e[c] * (x * x);
+    }
+    mean /= sum;
+    loss += w * (log_of(sum) + gap);
+    *slope += w * mean;
+    *bend += w * larger(square / sum - mean * mean, 0.0);
+    if (row % LOOK_EVERY == 0 && p->look && p->look() != 0) return quiet_nan();
+  }
+  return loss;
+}
+
+double fastbin_fit_factor(const affine_problem *p, double ridge, double *scratch) {
+  double factor = 1.0, slope, bend, loss = factor_loss(p, factor, scratch, &slope, &bend);
+  for (uint32_t step = 0; step < p->most_steps && !is_nan(loss); step++) {
+    double all_slope = slope + ridge * (factor - 1.0), all_bend = bend + ridge, before = factor;
+    double all = loss + 0.5 * ridge * (factor - 1.0) * (factor - 1.0), change = -all_slope / all_bend, length = 1.0;
+    if (!(-change * all_slope > GAIN_ENOUGH * all)) break;
+    for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++, length *= 0.5) {
+      factor = smaller(larger(before + length * change, 0.0), MOST_FACTOR);
+      loss = factor_loss(p, factor, scratch, &slope, &bend);
+      if (is_nan(loss) || loss + 0.5 * ridge * (factor - 1.0) * (factor - 1.0) < all) break;
+    }
+    if (factor == before) break;
+  }
+  return is_nan(loss) ? loss : factor;
+}

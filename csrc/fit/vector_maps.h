@@ -1,0 +1,50 @@
+/*
+ * vector_maps.h: affine maps of the logarithms of a row, fitted to classes by a penalised likelihood.
+ *
+ * The same bits on every processor, as map_kernels.h has it; another order of the rows or of the columns changes rounding alone.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef FASTBIN_VECTOR_MAPS_H
+#define FASTBIN_VECTOR_MAPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A callback of value_maps.h's kind, which is not 0 where the fit shall stop. */
+typedef int look_out(void);
+
+/*
+ * The loss sum_i w_i (log sum_k e^u_ik - u_i,truth) + sum ridge D^2 / 2 + ridge_intercept sum c^2 / 2 of the exponents
+ *
+ *     u_ik = base z_ik + offset_ik + sum_j D_kj (z_ij - centre_kj) + c_k
+ *
+ * with D a matrix, or without `is_matrix` its diagonal, in which case arrays of D have k entries.
+ */
+typedef struct affine_problem {
+  size_t n, k;             /* rows, columns */
+  const double *z;         /* n x k */
+  const double *offsets;   /* n x k, or NULL: zeros */
+  const int64_t *truth;    /* n: the column of each row's class */
+  const double *weights;   /* n, >= 0, or NULL: ones */
+  double base;
+  int is_matrix;
+  const double *centres, *ridge; /* k x k or k; ridge > 0 */
+  double ridge_intercept;        /* > 0 */
+  uint32_t most_steps;
+  look_out *look;
+} affine_problem;
+
+#define VECTOR_INTERRUPTED UINT32_MAX
+
+/* The doubles of scratch that a fit needs; 0 if that is no size_t. */
+size_t fastbin_affine_scratch(size_t k, int is_matrix);
+
+/* The minimum, D and then c in `parameters`, which begin where they are. Returns the steps taken: most_steps if it was not reached;
+   VECTOR_INTERRUPTED if `look` said so. */
+uint32_t fastbin_fit_affine(const affine_problem *problem, double *parameters, double *scratch);
+
+/* The factor t of z alone that minimises sum_i w_i (log sum_k e^(t z_ik + offset_ik) - ...) + ridge (t - 1)^2 / 2, in [0, 1e3]. */
+double fastbin_fit_factor(const affine_problem *problem, double ridge, double *scratch);
+
+#endif /* FASTBIN_VECTOR_MAPS_H */

@@ -1,0 +1,240 @@
+/*
+ * vector.c: the map of a vector set. fastbin.h says which one; FORMAT.md gives its bytes.
+ *
+ * A row needs no memory but that of its values: they hold the exponents until their sum is known. Sums go from the first column to
+ * the last, so that their bits depend on neither the processor nor the other rows.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#define VECTORISED_SOURCE
+#include "set.h"
+
+#include "exponents.h"
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Which maps can be, and their copies                                                                           */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static int are_between(const double *x, size_t n, double least, double most) {
+  for (size_t i = 0; i < n; i++) {
+    if (!(x[i] >= least && x[i] <= most)) return 0;
+  }
+  return 1;
+}
+
+static int edges_can_be(const fastbin_vector_map *map, size_t n_groups) {
+  size_t width = (size_t)map->n_bins - 1;
+  for (size_t g = 0; g < n_groups; g++) {
+    const double *edges = map->edges + g * width;
+    if (!are_between(edges, width, 0.0, 1.0)) return 0;
+    for (size_t b = 1; b < width; b++) {
+      if (edges[b] < edges[b - 1]) return 0;
+    }
+  }
+  return 1;
+}
+
+static int unlabelled_can_be(const double *unlabelled, size_t n) {
+  for (size_t i = 0; i < n; i += 3) {
+    const double *of_bin = unlabelled + i; /* a variance is at most n / (n - 1) times 1/4, so 1/2 */
+    if (!(of_bin[0] >= 0.0 && of_bin[0] <= 0x1p53 && of_bin[1] >= 0.0 && of_bin[1] <= 1.0 && of_bin[2] >= 0.0 && of_bin[2] <= 0.5)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int evidence_can_be(const fastbin_vector_map *map, int32_t n_keys) {
+  vector_sizes sizes = fastbin_vector_sizes(map, n_keys);
+  if (map->n_bins == 0) return !map->edges && !map->counts && !map->means && !map->unlabelled;
+  if (map->n_bins < 0 || map->n_bins > FASTBIN_MAX_BINS || !map->counts || !map->means || (sizes.edges > 0) != (map->edges != NULL)) {
+    return 0;
+  }
+  for (size_t i = 0; i < sizes.bins; i++) {
+    if (map->counts[2 * i + 1] < 0 || map->counts[2 * i + 1] > map->counts[2 * i]) return 0;
+  }
+  return edges_can_be(map, (size_t)n_keys + 1) && are_between(map->means, sizes.bins, 0.0, 1.0) &&
+         unlabelled_can_be(map->unlabelled, sizes.unlabelled);
+}
+
+static int numbers_can_be(const fastbin_vector_map *map, size_t n) {
+  const double most = 1e9; /* such a slope times the log of any least is still far from overflow */
+  if (!map->slopes || !map->intercepts || !map->priors) return 0;
+  if (map->mixing && (n > FASTBIN_MAX_MIXED || !are_between(map->mixing, n * n, -most, most))) return 0;
+  if (!(map->of_models >= 0.0 && map->of_models <= 1.0) || !(map->of_priors > 0.0 && map->of_priors < 1.0)) return 0;
+  if (!(map->least >= DBL_MIN && map->least <= 1e-6) || map->keep_top < 0 || map->keep_top > 1) return 0;
+  if (!are_between(map->slopes, n, -most, most) || !are_between(map->intercepts, n, -most, most)) return 0;
+  return are_between(map->priors, n, DBL_MIN, 1.0);
+}
+
+int fastbin_vector_can_be(const fastbin_set_spec *spec, fastbin_model *const *models) {
+  if (spec->kind != FASTBIN_SET_VECTOR) return !spec->vector;
+  if (!spec->vector || spec->pool != -1 || spec->n_keys < 2 || !numbers_can_be(spec->vector, (size_t)spec->n_keys)) return 0;
+  for (int32_t i = 0; i < spec->n_models; i++) {
+    const score_index *index = &models[i]->index; /* no key decides what a row gets */
+    if (!index->is_plain || index->tie_keys) return 0;
+  }
+  return evidence_can_be(spec->vector, spec->n_keys);
+}
+
+int fastbin_vector_bytes(const fastbin_set_spec *spec, size_t *bytes) {
+  const fastbin_vector_map *map = spec->vector;
+  size_t n = (size_t)spec->n_keys;
+  if (!map) return 1;
+  if ((size_t)map->n_bins > SIZE_MAX / 8 / 8 / (n + 1)) return 0;
+  vector_sizes sizes = fastbin_vector_sizes(map, spec->n_keys);
+  return add_size(bytes, 1, sizeof *map) && add_size(bytes, 3 * n + sizes.mixing, sizeof(double)) &&
+         add_size(bytes, sizes.edges + 3 * sizes.bins + sizes.unlabelled, sizeof(double)) && add_size(bytes, n, sizeof(int32_t));
+}
+
+static void *take_copy(unsigned char **free_part, const void *from, size_t count) {
+  void *taken = *free_part;
+  if (!from || count == 0) return NULL;
+  memcpy(taken, from, 8 * count);
+  *free_part += 8 * count;
+  return taken;
+}
+
+void fastbin_copy_vector(fastbin_set *set, unsigned char **free_part) {
+  const fastbin_vector_map *given = set->spec.vector;
+  fastbin_vector_map *map = (fastbin_vector_map *)(void *)*free_part;
+  size_t n = (size_t)set->spec.n_keys;
+  set->model_of_column = NULL;
+  if (!given) return;
+  *free_part += sizeof *map;
+  *map = *given;
+  set->spec.vector = map;
+  vector_sizes sizes = fastbin_vector_sizes(map, set->spec.n_keys);
+  map->slopes = take_copy(free_part, given->slopes, n);
+  map->intercepts = take_copy(free_part, given->intercepts, n);
+  map->priors = take_copy(free_part, given->priors, n);
+  map->mixing = take_copy(free_part, given->mixing, sizes.mixing);
+  map->edges = take_copy(free_part, given->edges, sizes.edges);
+  map->counts = take_copy(free_part, given->counts, 2 * sizes.bins);
+  map->means = take_copy(free_part, given->means, sizes.bins);
+  map->unlabelled = take_copy(free_part, given->unlabelled, sizes.unlabelled);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Rows                                                                                                          */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+#define AT_A_TIME 128u
+#define ROWS_AT_A_TIME 64u
+
+/* The place of the largest entry, the lowest of equal ones; n if an entry is no probability, and then *bad is the first such. */
+static size_t top_of(const double *p, size_t n, size_t *bad) {
+  size_t top = 0;
+  for (size_t k = 0; k < n; k++) {
+    if (!(p[k] >= 0.0 && p[k] <= 1.0)) {
+      *bad = k;
+      return n;
+    }
+    if (p[k] > p[top]) top = k;
+  }
+  return top;
+}
+
+/*
+ * Leaves the values that the models give to the entries of some rows: column by column, as the tables of one model stay in the cache
+ * for as long as it scores. All entries are probabilities, so that no model refuses one, and no model has keys.
+ */
+static void of_models(const fastbin_set *set, const double *p, size_t n_rows, double *values) {
+  size_t n = (size_t)set->spec.n_keys;
+  double q[ROWS_AT_A_TIME];
+  fastbin_rows rows;
+  memset(&rows, 0, sizeof rows);
+  rows.struct_size = sizeof rows;
+  rows.score_stride = (ptrdiff_t)(n * sizeof(double));
+  rows.n_rows = n_rows;
+  for (size_t k = 0; k < n; k++) {
+    rows.scores = p + k;
+    (void)fastbin_predict(set->models[set->model_of_column[k]], &rows, q, NULL);
+    for (size_t row = 0; row < n_rows; row++) values[row * n + k] = q[row];
+  }
+}
+
+/* z of some columns, and from the values of their models u without what other columns add to it. */
+static void exponents_of(const fastbin_vector_map *map, const double *restrict p, size_t first, size_t n, double *restrict z,
+                         double *restrict u) {
+  const double *slopes = map->slopes + first, *intercepts = map->intercepts + first;
+  double share = map->of_models, least = map->least;
+  for (size_t k = 0; k < n; k++) z[k] = log_of(larger(p[k], least));
+  if (share > 0.0) {
+    for (size_t k = 0; k < n; k++) u[k] = (slopes[k] * z[k] + intercepts[k]) + share * log_of(larger(u[k], least));
+  } else {
+    for (size_t k = 0; k < n; k++) u[k] = slopes[k] * z[k] + intercepts[k];
+  }
+}
+
+static void add_mixed(const double *mixing, size_t n, const double *z, double *u) {
+  for (size_t k = 0; k < n; k++) {
+    double sum = 0.0;
+    for (size_t j = 0; j < n; j++) sum += mixing[k * n + j] * z[j];
+    u[k] += sum;
+  }
+}
+
+/* The values of a row from its exponents, in their place. */
+static void values_of(const fastbin_vector_map *map, size_t n, double *u) {
+  double most = u[0], sum = 0.0, share;
+  for (size_t k = 1; k < n; k++) most = larger(u[k], most);
+  for (size_t k = 0; k < n; k++) u[k] = small_of(most - u[k]);
+  for (size_t k = 0; k < n; k++) sum += u[k];
+  share = (1.0 - map->of_priors) / sum;
+  for (size_t k = 0; k < n; k++) u[k] = share * u[k] + map->of_priors * map->priors[k];
+}
+
+/*
+ * Takes from the entries above that of the top column, and gives it what they lose, until all of them are equal: with m such entries
+ * at the end, their level is the mean of the m + 1. An entry that is below the level after all is none of them; so the level is
+ * raised until it does not change, at most n times.
+ */
+static void keep_top(size_t n, size_t top, double *value) {
+  double level = value[top], before, below;
+  do {
+    double sum = value[top];
+    size_t m = 1;
+    before = level;
+    for (size_t k = 0; k < n; k++) {
+      if (k == top || !(value[k] > before)) continue;
+      sum += value[k];
+      m++;
+    }
+    level = larger(sum / (double)m, before);
+  } while (level > before);
+  value[top] = level;
+  below = double_of(bits_of(level) - 1); /* so that the lowest of equal entries is not another one */
+  for (size_t k = 0; k < n; k++) value[k] = k == top ? level : smaller(value[k], below);
+}
+
+static void vector_of(const fastbin_vector_map *map, size_t n, const double *p, size_t top, double *value) {
+  double z[AT_A_TIME];
+  for (size_t first = 0; first < n; first += AT_A_TIME) {
+    exponents_of(map, p + first, first, n - first < AT_A_TIME ? n - first : AT_A_TIME, z, value + first);
+  }
+  if (map->mixing) add_mixed(map->mixing, n, z, value);
+  values_of(map, n, value);
+  if (map->keep_top) keep_top(n, top, value);
+}
+
+fastbin_status fastbin_vector_predict(const fastbin_set *set, const double *probabilities, size_t n_rows, double *values,
+                                      size_t *bad_entry) {
+  size_t n, tops[ROWS_AT_A_TIME];
+  if (!set || !set->spec.vector || (n_rows > 0 && (!probabilities || !values))) return FASTBIN_ERROR_ARGUMENT;
+  n = (size_t)set->spec.n_keys;
+  for (size_t first = 0; first < n_rows; first += ROWS_AT_A_TIME) {
+    const double *p = probabilities + first * n;
+    double *value = values + first * n;
+    size_t n_block = n_rows - first < ROWS_AT_A_TIME ? n_rows - first : ROWS_AT_A_TIME, bad = 0;
+    for (size_t row = 0; row < n_block; row++) {
+      tops[row] = top_of(p + row * n, n, &bad);
+      if (tops[row] < n) continue;
+      if (bad_entry) *bad_entry = (first + row) * n + bad;
+      return is_nan(p[row * n + bad]) ? FASTBIN_ERROR_SCORE_NAN : FASTBIN_ERROR_SCORE_RANGE;
+    }
+    if (set->spec.vector->of_models > 0.0) of_models(set, p, n_block, value);
+    for (size_t row = 0; row < n_block; row++) vector_of(set->spec.vector, n, p + row * n, tops[row], value + row * n);
+  }
+  return FASTBIN_OK;
+}

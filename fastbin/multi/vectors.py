@@ -1,0 +1,259 @@
+"""Several classes at once: a map of whole rows, whose values sum to 1."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s
+from fastbin._base.cells import check_matrix, refuse_other_order
+from fastbin._base.checks import check_count, check_flag, check_sample_weight
+from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import FastbinWarning
+from fastbin._base.frames import columns_of, like
+from fastbin._base.suspicions import LEVEL
+from fastbin._fit.calibrator import Estimator, asks_model
+from fastbin._fit.tally import squares_of
+from fastbin._model.provenance import of_estimator
+from fastbin.multi.cells import Given, Told, binary_method, check_values, count_samples, fit_named, told_of
+from fastbin.multi.classes import ClassBinning, TopLabelBinning, _event_of_class, top_of
+from fastbin.scaling.vectors import fit_vector
+from fastbin.vector_model import VectorMap, VectorModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# Bins of evidence with n rows: as many as keep an exact interval of a bin near .05 at 5,000 rows.
+MOST_BINS, BINS_AT_1000 = 10, 2.3
+# Raw scores in the uppermost bin that vary more than this are of two kinds, and so is what is served there.
+BIMODAL = 0.05
+# Of the rows without labels, every so many chooses the edges; the others say what is served.
+EDGES_BY_EVERY = 5
+
+
+@shared_docs(TopLabelBinning.__doc__)
+@dataclass(eq=False, repr=False)
+class VectorCalibration(Estimator[VectorModel]):
+    """Calibrated probabilities of all classes, in rows that sum to 1, by one map of the whole row.
+
+    The map is the mean, in logarithms, of several: the row as it is, temperature scaling, vector scaling, a matrix with a ridge
+    towards it, and each class against the rest by the binary calibrator. Their weights follow from the numbers of rows and
+    classes. Each class then gets a trace of its share of the rows of the fit, so that none has probability 0.
+
+    Parameters
+    ----------
+    keep_top : bool
+        Whether the largest entry of a row stays the largest, so that decisions do not change.
+    calibrator : calibrator, optional
+        What each class against the rest gets a copy of: a binary calibrator of the library whose values are steps, without random
+        keys. ``None``: ``CertifiedCalibration()``.
+    n_bins : int or "auto"
+        The bins of evidence of each class and of the top label, by their raw scores. "auto": two to ten, by the number of rows.
+    {classes}
+    {inputs}
+
+    Attributes
+    ----------
+    model_ : VectorModel
+
+    See Also
+    --------
+    TopLabelBinning : the probability of the predicted class alone, for each predicted class by itself.
+    ClassWiseBinning : one binary calibrator for each class, whose values need not sum to 1.
+
+    Notes
+    -----
+    `certificate` is about averages of what is served in bins of the raw scores, whose edges never look at a label, so that it
+    holds for any map. Scores in the uppermost bin that lie at both of its ends make three bins of it.
+
+    Fits are the same for any order of the rows and of the classes, but for rounding. O(n k) a step of the search, of some twenty;
+    with a matrix, for at most 50 classes, O(n k**2).
+
+    References
+    ----------
+    .. [1] C. Guo, G. Pleiss, Y. Sun and K. Weinberger, "On Calibration of Modern Neural Networks", ICML 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastbin as fb
+    >>> rng = np.random.default_rng(0)
+    >>> P = rng.dirichlet([1, 1, 1], 2000)
+    >>> y = np.array([rng.choice(3, p=(row + 1) / 4) for row in P])
+    >>> cal = fb.multi.VectorCalibration().fit(P, y)
+    >>> cal.predict([[0.1, 0.7, 0.2], [0.0, 0.5, 0.5]]).round(2)
+    array([[0.28, 0.42, 0.3 ],
+           [0.25, 0.37, 0.37]])
+    """
+
+    keep_top: bool = False
+    calibrator: Any = None
+    n_bins: int | str = "auto"
+    classes: Any = None
+    inputs: str = "probabilities"
+
+    _fit_call: ClassVar[str] = "fit(P, labels)"
+
+    certificate = asks_model(VectorModel.certificate)
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, in the order of the columns."""
+        return np.array(self.model_.classes)
+
+    @shared_docs(TopLabelBinning.fit.__doc__)
+    def fit(self, P: Any, labels: Any, sample_weight: Any = None, *, unlabelled: Any = None) -> Self:
+        """Fit to samples that the classifier was not trained on.
+
+        Parameters
+        ----------
+        {P}
+        {labels}
+        sample_weight : array-like of shape (n,), optional
+            Integers are frequencies, floats importance weights; after a fit with floats nothing is certified.
+        unlabelled : array-like of shape (m, k), optional
+            Rows of the same population, without labels, for a certificate about the population: every fifth chooses the edges
+            of the bins, and the others say what is served in them.
+
+        {Returns}
+
+        {Raises}
+
+        {Warns}
+        """
+        method = binary_method(self.calibrator)
+        keep_top = check_flag(self.keep_top, "keep_top")
+        matrix, classes, truth = ClassBinning._check(self, P, labels, sample_weight)  # type: ignore[arg-type]
+        other = None if unlabelled is None else check_matrix(unlabelled, self.inputs, len(classes), name="unlabelled")
+        weights = check_sample_weight(sample_weight)
+        told: Told = []
+        models = {}
+        for column, key in enumerate(classes):
+            rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
+            calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
+            models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
+        of_models = np.stack([model.predict(matrix[:, column]) for column, model in enumerate(models.values())], axis=1)
+        fitted = fit_vector(matrix, truth, weights, of_models, keep_top=keep_top)
+        provenance = of_estimator(self, calibrator=method.calibrator)
+        plain = VectorModel._of(models, fitted)
+        evidence = self._evidence(plain, matrix, truth, weights, other)
+        self.model_ = VectorModel._of(models, fitted._replace(**evidence), provenance=provenance)
+        for text in told_of(told, len(models)):
+            warnings.warn(text, FastbinWarning, stacklevel=2)
+        return self
+
+    def predict(self, P: Any) -> Any:
+        """The calibrated vector of each row.
+
+        Parameters
+        ----------
+        P : array-like of shape (n, k)
+            Probabilities, or logits (see `inputs`), a column for each class.
+
+        Returns
+        -------
+        float64 (n, k)
+            Rows sum to 1, but for rounding; no entry is 0 or 1. Of a data frame or an Arrow table, one with the names of its
+            columns.
+        """
+        classes = self.model_.classes
+        refuse_other_order(P, list(classes))
+        return like(P, self.model_._vectors(check_matrix(P, self.inputs, len(classes))), columns_of(P))
+
+    # ------------------------------------------------------------------ evidence
+
+    def _evidence(
+        self, model: VectorModel, matrix: Float64s, truth: Int64s, weights: Array | None, other: Float64s | None
+    ) -> dict[str, Any]:
+        """The arrays of the evidence of a `VectorMap`; none after a fit with importance weights."""
+        if weights is not None and weights.dtype.kind == "f":
+            return {}
+        counted = _Counted.of(matrix, model, weights)
+        n_bins = self._n_bins(counted.n)
+        by = counted if other is None else _Counted.of(other[::EDGES_BY_EVERY], model, None)
+        edges = edges_of(by, n_bins)
+        n_bins = edges.shape[1] + 1
+        counts = np.zeros((len(edges), n_bins, 2), np.int64)
+        means = np.zeros((len(edges), n_bins))
+        for group, scores in enumerate(counted.scores):
+            is_true = truth == (counted.top if group == len(edges) - 1 else group)
+            at = np.searchsorted(edges[group], scores, "right")
+            counts[group] = _sums(at, counted.weights, is_true, n_bins)
+            served = np.bincount(at, counted.weights * counted.served[group], minlength=n_bins)
+            means[group] = np.minimum(served / np.maximum(counts[group, :, 0], 1), 1.0)
+        unlabelled = None
+        if other is not None:
+            rest = np.arange(len(other)) % EDGES_BY_EVERY != 0
+            unlabelled = served_in(edges, _Counted.of(other[rest], model, None))
+        return {"edges": edges, "counts": counts, "means": means, "unlabelled": unlabelled}
+
+    def _n_bins(self, n: int) -> int:
+        if isinstance(self.n_bins, str) and self.n_bins == "auto":
+            return min(MOST_BINS, max(2, int(BINS_AT_1000 * math.sqrt(n / 1000.0))))
+        return check_count(self.n_bins, "n_bins")
+
+
+class _Counted(NamedTuple):
+    """Rows with what they are served, for each group of bins: the classes, and last the top label."""
+
+    scores: list[Array]  # of each group
+    served: list[Array]
+    top: Int64s
+    weights: Float64s
+    n: int
+
+    @classmethod
+    def of(cls, matrix: Float64s, model: VectorModel, weights: Array | None) -> _Counted:
+        top, largest = top_of(matrix)
+        values = model._vectors(matrix)
+        of_top = values[np.arange(len(top)), top]
+        counts = np.ones(len(top)) if weights is None else weights.astype(np.float64)
+        return cls([*matrix.T, largest], [*values.T, of_top], top, counts, int(counts.sum()))
+
+
+def _sums(at: Int64s, weights: Float64s, is_true: Bools, n_bins: int) -> Int64s:
+    """int64 (n_bins, 2): the rows of each bin, and those with the label."""
+    return np.stack([np.bincount(at, counts, minlength=n_bins) for counts in (weights, weights * is_true)], axis=1).astype(np.int64)
+
+
+def edges_of(rows: _Counted, n_bins: int) -> Float64s:
+    """float64 (groups, edges): the lower edges of all bins but the first, between equal numbers of rows.
+
+    Where the scores of the uppermost bin are of two kinds, its upper half is a bin, and so is the upper half of that. Other groups
+    get empty bins below the first in their place.
+    """
+    shares = [(b + 1) / n_bins for b in range(n_bins - 1)]
+    last = shares[-1] if shares else 0.0
+    halves = [1.0 - (1.0 - last) / 2.0, 1.0 - (1.0 - last) / 4.0]
+    found = []
+    for scores in rows.scores:
+        order = np.argsort(scores, kind="stable")
+        ranked, below = scores[order], np.cumsum(rows.weights[order])
+        edges = _at_shares(ranked, below, shares)
+        uppermost = scores[scores >= edges[-1]] if len(edges) else scores
+        found.append(np.append(edges, _at_shares(ranked, below, halves)) if np.var(uppermost) > BIMODAL else edges)
+    width = max(map(len, found))
+    return np.array([np.append(np.zeros(width - len(edges)), edges) for edges in found])
+
+
+def _at_shares(ranked: Array, below: Float64s, shares: list[float]) -> Float64s:
+    """The scores below which these shares of the rows lie, as their numbers allow."""
+    places = np.searchsorted(below, np.array(shares) * below[-1], "right")
+    return ranked[np.minimum(places, len(ranked) - 1)]
+
+
+def served_in(edges: Float64s, rows: _Counted) -> Float64s:
+    """float64 (groups, bins, 3): the rows in each bin, what they are served on average, and the variance of that."""
+    n_bins = edges.shape[1] + 1
+    found = np.zeros((len(edges), n_bins, 3))
+    for group, (scores, served) in enumerate(zip(rows.scores, rows.served, strict=True)):
+        at = np.searchsorted(edges[group], scores, "right")
+        n = np.bincount(at, minlength=n_bins).astype(np.float64)
+        means = np.bincount(at, served, minlength=n_bins) / np.maximum(n, 1.0)
+        squares = np.bincount(at, (served - means[at]) ** 2, minlength=n_bins)
+        found[group] = np.stack([n, np.minimum(means, 1.0), squares / np.maximum(n - 1.0, 1.0)], axis=1)
+    return found
