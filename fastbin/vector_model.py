@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fastbin._base import html
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import Key, check_matrix, in_order, refuse_other_order
 from fastbin._base.frames import columns_of, like
@@ -133,6 +134,10 @@ class VectorModel(Saved, NativeVectorModel):
         refuse_other_order(P, list(self.classes))
         return like(P, self._vectors(check_matrix(P, n_columns=len(self.classes))), columns_of(P))
 
+    def predict_one(self, p: Any) -> Float64s:
+        """float64 (k,): the calibrated vector of one row, an array-like of k probabilities; errors as `predict`."""
+        return self._vectors(check_matrix(np.asarray(p)[np.newaxis], n_columns=len(self.classes), name="p"))[0]
+
     def _vectors(self, matrix: Float64s) -> Float64s:
         """Those of a matrix that has been checked."""
         given = np.ascontiguousarray(matrix)
@@ -164,6 +169,10 @@ class VectorModel(Saved, NativeVectorModel):
         from fastbin.guarantees.vectors import certify_vector
 
         return certify_vector(self.vector, self.classes, self.n_samples, alpha, about)
+
+    def _repr_html_(self) -> str:
+        promise = html.paragraph(f"{self.certificate()}") if self.vector.counts is not None else ""
+        return html.notebook(html.paragraph(f"{self!r}"), promise)
 
     def __repr__(self) -> str:
         return f"VectorModel({len(self.classes)} classes, {self.n_samples} samples)"

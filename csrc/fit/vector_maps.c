@@ -25,6 +25,8 @@
 #define GAIN_ENOUGH 1e-9
 #define LOOK_EVERY 4096u
 #define MOST_FACTOR 1e3
+#define TRACE_OF_ROWS 1e-6 /* of doubt, shared by all rows */
+#define LEAST_VARIANCE 1e-6
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* The rows                                                                                                      */
@@ -336,4 +338,56 @@ double fastbin_fit_factor(const affine_problem *p, double ridge, double *scratch
     if (factor == before) break;
   }
   return is_nan(loss) ? loss : factor;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Moments and logarithms                                                                                        */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static void add_moments(const affine_problem *p, const double *z, const double *doubt, double *sums, double *squares) {
+  size_t k = p->k;
+  if (!p->is_matrix) {
+    for (size_t c = 0; c < k; c++) sums[c] += doubt[c] * z[c];
+    for (size_t c = 0; c < k; c++) squares[c] += doubt[c] * (z[c] * z[c]);
+    return;
+  }
+  for (size_t c = 0; c < k; c++) {
+    double *restrict sums_of = sums + c * k, *restrict squares_of = squares + c * k;
+    for (size_t j = 0; j < k; j++) {
+      double term = doubt[c] * z[j];
+      sums_of[j] += term;
+      squares_of[j] += term * z[j];
+    }
+  }
+}
+
+int fastbin_doubtful_moments(const affine_problem *p, double *means, double *variances, double *scratch) {
+  size_t k = p->k, n_slopes = p->is_matrix ? k * k : k;
+  double *e = scratch, *zeros = e + k, *doubts = zeros + k, trace = TRACE_OF_ROWS / (double)p->n;
+  affine_problem without = *p;
+  affine_map map = {zeros, zeros};
+  without.is_matrix = 0;
+  memset(zeros, 0, 2 * k * sizeof *zeros);
+  memset(means, 0, n_slopes * sizeof *means);
+  memset(variances, 0, n_slopes * sizeof *variances);
+  for (size_t row = 0; row < p->n; row++) {
+    double gap, sum = powers_of(&without, &map, row, e, &gap), w = p->weights ? p->weights[row] : 1.0;
+    for (size_t c = 0; c < k; c++) {
+      double q = e[c] / sum;
+      e[c] = w * (q * (1.0 - q) + trace);
+      doubts[c] += e[c];
+    }
+    add_moments(p, p->z + row * k, e, means, variances);
+    if (row % LOOK_EVERY == 0 && p->look && p->look() != 0) return 0;
+  }
+  for (size_t i = 0; i < n_slopes; i++) {
+    double doubt = doubts[p->is_matrix ? i / k : i];
+    means[i] /= doubt;
+    variances[i] = larger(variances[i] / doubt - means[i] * means[i], LEAST_VARIANCE);
+  }
+  return 1;
+}
+
+void fastbin_logs(const double *p, size_t n, double least, double *z) {
+  for (size_t i = 0; i < n; i++) z[i] = log_of(larger(p[i], least));
 }

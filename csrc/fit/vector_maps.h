@@ -47,4 +47,14 @@ uint32_t fastbin_fit_affine(const affine_problem *problem, double *parameters, d
 /* The factor t of z alone that minimises sum_i w_i (log sum_k e^(t z_ik + offset_ik) - ...) + ridge (t - 1)^2 / 2, in [0, 1e3]. */
 double fastbin_fit_factor(const affine_problem *problem, double ridge, double *scratch);
 
+/*
+ * Where it is in doubt which class a row has, by the exponents base z + offset: for each D the mean of its z over the rows, each with
+ * the weight w q (1 - q) of the class and a trace, and the variance, at least LEAST_VARIANCE. So a ridge that is a number of rows
+ * times this variance draws alike on columns of any scale. Returns 0 if `look` ended it.
+ */
+int fastbin_doubtful_moments(const affine_problem *problem, double *means, double *variances, double *scratch);
+
+/* z = log(max(p, least)), as vector.c takes it. */
+void fastbin_logs(const double *p, size_t n, double least, double *z);
+
 #endif /* FASTBIN_VECTOR_MAPS_H */

@@ -47,6 +47,11 @@ def fit_affine(
     z: Float64s, truth: Int64s, centres: Float64s, ridge: Float64s, ridge_intercept: float, *, weights: Float64s | None = None,
     offsets: Float64s | None = None, base: float = 1.0, most_steps: int = 200,
 ) -> tuple[Float64s, Float64s, int]: ...  # fmt: skip
+def doubtful_moments(
+    z: Float64s, truth: Int64s, is_matrix: bool, *, weights: Float64s | None = None, offsets: Float64s | None = None,
+    base: float = 1.0,
+) -> tuple[Float64s, Float64s]: ...  # fmt: skip
+def row_logs(p: Float64s, least: float) -> Float64s: ...
 def fit_factor(
     z: Float64s, truth: Int64s, ridge: float, *, weights: Float64s | None = None, offsets: Float64s | None = None,
     most_steps: int = 50,

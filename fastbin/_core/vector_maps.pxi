@@ -20,6 +20,8 @@ cdef extern from "vector_maps.h":
     const uint32_t VECTOR_INTERRUPTED
     size_t fastbin_affine_scratch(size_t k, int is_matrix) nogil
     uint32_t fastbin_fit_affine(const affine_problem *problem, double *parameters, double *scratch) nogil
+    int fastbin_doubtful_moments(const affine_problem *problem, double *means, double *variances, double *scratch) nogil
+    void fastbin_logs(const double *p, size_t n, double least, double *z) nogil
     double fastbin_fit_factor(const affine_problem *problem, double ridge, double *scratch) nogil
 
 
@@ -76,6 +78,33 @@ def fit_factor(z, truth, double ridge, *, weights=None, offsets=None, uint32_t m
         free(scratch)
     end_if_interrupted(factor != factor)
     return factor
+
+
+def doubtful_moments(z, truth, bint is_matrix, *, weights=None, offsets=None, double base=1.0):
+    """Means and variances of z where classes are in doubt: float64 (k, k), or (k,)."""
+    cdef affine_problem problem = problem_of(z, truth, weights, offsets, base, 1)
+    cdef cnp.npy_intp k = problem.k
+    cdef cnp.ndarray means = new_array(cnp.NPY_FLOAT64, k, k if is_matrix else -1)
+    cdef cnp.ndarray variances = np.empty_like(means)
+    cdef double *into = <double *>cnp.PyArray_DATA(means)
+    cdef double *squares = <double *>cnp.PyArray_DATA(variances)
+    cdef double *scratch
+    cdef int is_done
+    problem.is_matrix = is_matrix
+    scratch = affine_scratch(&problem)
+    with nogil:
+        is_done = fastbin_doubtful_moments(&problem, into, squares, scratch)
+        free(scratch)
+    end_if_interrupted(not is_done)
+    return means, variances
+
+
+def row_logs(p, double least):
+    """float64 (n, k): log(max(p, least))."""
+    cdef const double *given = <const double *>data_of(p, cnp.NPY_FLOAT64, 2)
+    cdef cnp.ndarray z = np.empty_like(p)
+    fastbin_logs(given, p.size, least, <double *>cnp.PyArray_DATA(z))
+    return z
 
 
 cdef double *affine_scratch(const affine_problem *problem) except NULL:

@@ -25,6 +25,7 @@ from fastbin._model.parts import Parts
 from fastbin._model.provenance import of_estimator
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet, as_model
+from fastbin.vector_model import VectorModel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-M = TypeVar("M", BinnedModel, ModelSet)
+M = TypeVar("M", BinnedModel, ModelSet, VectorModel)
 
 
 @cache

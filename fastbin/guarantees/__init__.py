@@ -10,11 +10,13 @@ from fastbin.guarantees.law import ece_bound, exact_radius
 from fastbin.guarantees.n_bins import auto_n_bins, choose_n_bins, epsilon, samples_needed
 from fastbin.guarantees.radius import common_radius
 from fastbin.guarantees.simultaneous import certify_set, set_intervals
+from fastbin.guarantees.vectors import VectorCertificate
 
 __all__ = [
     "Certificate",
     "Evidence",
     "SetCertificate",
+    "VectorCertificate",
     "auto_n_bins",
     "bin_sets",
     "certify",

@@ -9,5 +9,7 @@ from __future__ import annotations
 
 from fastbin.multi.classes import ClassWiseBinning, TopLabelBinning
 from fastbin.multi.segmented import SegmentedBinning
+from fastbin.multi.vectors import VectorCalibration
+from fastbin.vector_model import VectorModel
 
-__all__ = ["ClassWiseBinning", "SegmentedBinning", "TopLabelBinning"]
+__all__ = ["ClassWiseBinning", "SegmentedBinning", "TopLabelBinning", "VectorCalibration", "VectorModel"]

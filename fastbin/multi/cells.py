@@ -81,15 +81,20 @@ class FittedSet(NamedTuple):
     @property
     def warnings(self) -> list[str]:
         """The warnings, those of one kind in one."""
-        found = []
-        of_kind: dict[str, Told] = {FALLS: [], HARD_LABELS: [], "": []}
-        for name, text in self.told:
-            of_kind[next(start for start in of_kind if text.startswith(start))].append((name, text))
-        for told in filter(None, of_kind.values()):
-            first, text = told[0]
-            n_fits = len({name for name, _ in told})
-            found.append(f"{n_fits} of {self.models.n_models} models, the first that of {first}: {text}")
-        return found
+        return warnings_of(self.told, self.models.n_models)
+
+
+def warnings_of(told: Told, n_models: int) -> list[str]:
+    """What the fits of so many models had to say: what is of one kind in one."""
+    found = []
+    of_kind: dict[str, Told] = {FALLS: [], HARD_LABELS: [], "": []}
+    for name, text in told:
+        of_kind[next(start for start in of_kind if text.startswith(start))].append((name, text))
+    for of_one in filter(None, of_kind.values()):
+        first, text = of_one[0]
+        n_fits = len({name for name, _ in of_one})
+        found.append(f"{n_fits} of {n_models} models, the first that of {first}: {text}")
+    return found
 
 
 def fit_set(

@@ -11,15 +11,14 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.cells import check_matrix, refuse_other_order
-from fastbin._base.checks import check_count, check_flag, check_sample_weight
+from fastbin._base.checks import check_count, check_sample_weight
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning
 from fastbin._base.frames import columns_of, like
 from fastbin._base.suspicions import LEVEL
 from fastbin._fit.calibrator import Estimator, asks_model
-from fastbin._fit.tally import squares_of
 from fastbin._model.provenance import of_estimator
-from fastbin.multi.cells import Given, Told, binary_method, check_values, count_samples, fit_named, told_of
+from fastbin.multi.cells import Given, Told, binary_method, check_values, count_samples, fit_named, warnings_of
 from fastbin.multi.classes import ClassBinning, TopLabelBinning, _event_of_class, top_of
 from fastbin.scaling.vectors import fit_vector
 from fastbin.vector_model import VectorMap, VectorModel
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 # Bins of evidence with n rows: as many as keep an exact interval of a bin near .05 at 5,000 rows.
 MOST_BINS, BINS_AT_1000 = 10, 2.3
-# Raw scores in the uppermost bin that vary more than this are of two kinds, and so is what is served there.
-BIMODAL = 0.05
 # Of the rows without labels, every so many chooses the edges; the others say what is served.
 EDGES_BY_EVERY = 5
 
@@ -68,7 +65,7 @@ class VectorCalibration(Estimator[VectorModel]):
     Notes
     -----
     `certificate` is about averages of what is served in bins of the raw scores, whose edges never look at a label, so that it
-    holds for any map. Scores in the uppermost bin that lie at both of its ends make three bins of it.
+    holds for any map.
 
     Fits are the same for any order of the rows and of the classes, but for rounding. O(n k) a step of the search, of some twenty;
     with a matrix, for at most 50 classes, O(n k**2).
@@ -126,7 +123,7 @@ class VectorCalibration(Estimator[VectorModel]):
         {Warns}
         """
         method = binary_method(self.calibrator)
-        keep_top = check_flag(self.keep_top, "keep_top")
+        keep_top = bool(self.keep_top)
         matrix, classes, truth = ClassBinning._check(self, P, labels, sample_weight)  # type: ignore[arg-type]
         other = None if unlabelled is None else check_matrix(unlabelled, self.inputs, len(classes), name="unlabelled")
         weights = check_sample_weight(sample_weight)
@@ -142,7 +139,7 @@ class VectorCalibration(Estimator[VectorModel]):
         plain = VectorModel._of(models, fitted)
         evidence = self._evidence(plain, matrix, truth, weights, other)
         self.model_ = VectorModel._of(models, fitted._replace(**evidence), provenance=provenance)
-        for text in told_of(told, len(models)):
+        for text in warnings_of(told, len(models)):
             warnings.warn(text, FastbinWarning, stacklevel=2)
         return self
 
@@ -176,7 +173,6 @@ class VectorCalibration(Estimator[VectorModel]):
         n_bins = self._n_bins(counted.n)
         by = counted if other is None else _Counted.of(other[::EDGES_BY_EVERY], model, None)
         edges = edges_of(by, n_bins)
-        n_bins = edges.shape[1] + 1
         counts = np.zeros((len(edges), n_bins, 2), np.int64)
         means = np.zeros((len(edges), n_bins))
         for group, scores in enumerate(counted.scores):
@@ -221,29 +217,15 @@ def _sums(at: Int64s, weights: Float64s, is_true: Bools, n_bins: int) -> Int64s:
 
 
 def edges_of(rows: _Counted, n_bins: int) -> Float64s:
-    """float64 (groups, edges): the lower edges of all bins but the first, between equal numbers of rows.
-
-    Where the scores of the uppermost bin are of two kinds, its upper half is a bin, and so is the upper half of that. Other groups
-    get empty bins below the first in their place.
-    """
-    shares = [(b + 1) / n_bins for b in range(n_bins - 1)]
-    last = shares[-1] if shares else 0.0
-    halves = [1.0 - (1.0 - last) / 2.0, 1.0 - (1.0 - last) / 4.0]
-    found = []
-    for scores in rows.scores:
+    """float64 (groups, n_bins - 1): the lower edges of all bins but the first, between equal numbers of rows."""
+    shares = np.arange(1, n_bins) / n_bins
+    found = np.empty((len(rows.scores), n_bins - 1))
+    for edges, scores in zip(found, rows.scores, strict=True):
         order = np.argsort(scores, kind="stable")
-        ranked, below = scores[order], np.cumsum(rows.weights[order])
-        edges = _at_shares(ranked, below, shares)
-        uppermost = scores[scores >= edges[-1]] if len(edges) else scores
-        found.append(np.append(edges, _at_shares(ranked, below, halves)) if np.var(uppermost) > BIMODAL else edges)
-    width = max(map(len, found))
-    return np.array([np.append(np.zeros(width - len(edges)), edges) for edges in found])
-
-
-def _at_shares(ranked: Array, below: Float64s, shares: list[float]) -> Float64s:
-    """The scores below which these shares of the rows lie, as their numbers allow."""
-    places = np.searchsorted(below, np.array(shares) * below[-1], "right")
-    return ranked[np.minimum(places, len(ranked) - 1)]
+        below = np.cumsum(rows.weights[order])
+        places = np.searchsorted(below, shares * below[-1], "right")
+        edges[:] = scores[order[np.minimum(places, len(order) - 1)]]
+    return found
 
 
 def served_in(edges: Float64s, rows: _Counted) -> Float64s:

@@ -24,6 +24,7 @@ from fastbin._base.checks import MOST_EVENT_BYTES, check_choice, check_event, ev
 from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
 from fastbin._model.parts import At, Parts
 from fastbin.multi import ClassWiseBinning
+from fastbin.guarantees.certificate import ABOUT
 from fastbin.multi.classes import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
 from fastbin.sklearn.training import (
@@ -37,11 +38,12 @@ from fastbin.sklearn.training import (
     floors_of,
     scores_of,
 )
+from fastbin.vector_model import VectorModel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from fastbin.guarantees import Certificate, SetCertificate
+    from fastbin.guarantees import Certificate, SetCertificate, VectorCertificate
 
 P = ParamSpec("P")
 WEIGHT_KINDS = ("importance", "frequency")
@@ -86,9 +88,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         again to all rows. Nothing is certified then.
     ensemble : False
         Kept for users of ``CalibratedClassifierCV``: an average of several models has no certificate, and ``True`` is refused.
-    multiclass : {"top-label", "one-vs-rest"}
-        For more than two classes: a calibrated probability that the top class is the true one, for each predicted class by
-        itself (`TopLabelBinning`), or a calibrated probability of each class (`ClassWiseBinning`).
+    multiclass : {"vector", "top-label", "one-vs-rest"}
+        For more than two classes: one map of the whole row (`VectorCalibration`), a calibrated probability that the top class
+        is the true one, for each predicted class by itself (`TopLabelBinning`), or a calibrated probability of each class
+        (`ClassWiseBinning`).
     sample_weight_kind : {"importance", "frequency"}
         What sample weights mean. "frequency": an integer n stands for n equal rows, and the certificate counts them. With
         "importance", weights other than 0 and 1 void the certificate.
@@ -104,10 +107,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     estimator_ : classifier
         The trained one.
     classes_ : array of shape (n_classes,)
-    model_ : BinnedModel or ModelSet
-        For two classes, the probability of `positive_`, its `event`; for more, a set whose keys are the classes (or their
-        numbers, where classes are neither integers nor texts). It is saved and served without scikit-learn.
-    calibrator_ : fitted calibrator, `TopLabelBinning` or `ClassWiseBinning`
+    model_ : BinnedModel, VectorModel or ModelSet
+        For two classes, the probability of `positive_`, its `event`; for more, a model of all classes, or a set whose keys are
+        the classes (or their numbers, where classes are neither integers nor texts). It is saved and served without
+        scikit-learn.
+    calibrator_ : fitted calibrator, `VectorCalibration`, `TopLabelBinning` or `ClassWiseBinning`
     positive_ : object
         Of two classes, the one that `model_` gives the probability of; ``None`` of more.
     random_state_ : int
@@ -119,7 +123,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Notes
     -----
-    For two classes, `predict_proba` is certified. For more, its rows sum to 1 around what is certified: with "top-label", the
+    For two classes, `predict_proba` is certified, and for more with "vector", on average in bins of the raw scores. With the
+    others, its rows sum to 1 around what is certified: with "top-label", the
     top class of the estimator has its calibrated probability q, and the others share the rest in proportion to their scores,
     after each has got its share of the n calibration rows, divided by n: so no class has probability 0, unless q is 0 or 1;
     with "one-vs-rest", the calibrated probabilities are divided by their sum, and certified are those before (`predict_top`,
@@ -145,7 +150,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     @names_the_calibrator
     def __init__(
         self, estimator: Any = None, *, calibrator: Any = None, holdout: Any = None, cv: Any = None, ensemble: Any = False,
-        multiclass: str = "top-label", sample_weight_kind: str = "importance", random_state: Any = None, positive: Any = None,
+        multiclass: str = "vector", sample_weight_kind: str = "importance", random_state: Any = None, positive: Any = None,
     ) -> None:  # fmt: skip
         self.estimator = estimator
         self.calibrator = calibrator
@@ -279,6 +284,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         scores = self._scores(X)
         if scores.ndim == 1:
             return self._columns(self.calibrator_.predict(scores))
+        if self.multiclass == "vector":
+            return np.asarray(self.calibrator_.predict(scores))
         if self.multiclass == "one-vs-rest":
             return divided_by_sums(self.calibrator_.predict(scores))
         columns, tops = top_of(scores)
@@ -311,7 +318,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             With "top-label" the top class of the estimator, which is rarely another than that of `predict`: where its
             calibrated probability is so small that another class has more of the rest. Else that of `predict`.
         probabilities : float64 (n_samples,)
-            As the model gives them, before anything is divided by a sum.
+            As the model gives them; with "one-vs-rest" before anything is divided by a sum.
         """
         scores = self._scores(X)
         if scores.ndim == 2 and self.multiclass == "top-label":
@@ -347,26 +354,33 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         scores = self._scores(X)
         self._require_promise()
+        if isinstance(self.model_, VectorModel):
+            raise GuaranteeError(
+                "a vector model is certified by averages in bins of the raw scores, and not row by row: ask certificate(), or "
+                "fit with multiclass='top-label' or 'one-vs-rest' for intervals"
+            )
         if scores.ndim == 1 or self.multiclass == "one-vs-rest":
             return np.asarray(self.calibrator_.predict_interval(scores, alpha=alpha, at=at))
         columns, tops = top_of(scores)
         return self.model_.predict_interval(tops, self._names[columns], alpha=alpha, at=at)
 
     def certificate(
-        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population"
-    ) -> Certificate | SetCertificate:
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str | None = None
+    ) -> Certificate | SetCertificate | VectorCertificate:
         """The guarantee about the calibrated probabilities.
 
         Parameters
         ----------
         alpha : float, from 1e-100 to 1/2
             The chance that the promise fails, over draws of the rows that calibrate.
-        kind, bound, about
-            As for `BinnedModel.certificate`.
+        kind, bound
+            As for `BinnedModel.certificate`; a vector model has the kind "conditional" with its one bound.
+        about : {"population", "calibration rows"}, optional
+            As for `BinnedModel.certificate`; by default the population, of a vector model the calibration rows.
 
         Returns
         -------
-        Certificate; SetCertificate of more than two classes
+        Certificate; of more than two classes VectorCertificate or SetCertificate
 
         Raises
         ------
@@ -383,7 +397,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 "certified are the probabilities before, those of model_: ask model_.certificate(...), or fit with "
                 "multiclass='top-label'"
             )
-        return self.model_.certificate(alpha, kind, bound, about=about)
+        if isinstance(self.model_, VectorModel):
+            check_choice(kind, "kind", ("conditional",))
+            if bound is not None:
+                check_choice(bound, "bound", ("clopper-pearson",))
+            return self.model_.certificate(alpha, about=about or ABOUT[1])
+        return self.model_.certificate(alpha, kind, bound, about=about or ABOUT[0])
 
     certificates = Parts.certificates
 

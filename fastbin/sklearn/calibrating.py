@@ -18,14 +18,15 @@ from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.fixed import ExplicitBinning, FixedWidthBinning
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.multi import ClassWiseBinning, TopLabelBinning
+from fastbin.multi import ClassWiseBinning, TopLabelBinning, VectorCalibration
 from fastbin.multi.cells import Given, Told, binary_method, check_values, fit_named
 from fastbin.multi.classes import top_of
 from fastbin.sklearn.training import has_probabilities
+from fastbin.vector_model import VectorModel
 
-M = TypeVar("M", BinnedModel, ModelSet)
+M = TypeVar("M", BinnedModel, ModelSet, VectorModel)
 
-MULTICLASS = ("top-label", "one-vs-rest")
+MULTICLASS = ("vector", "top-label", "one-vs-rest")
 
 
 class CalibrationRows(NamedTuple):
@@ -49,17 +50,18 @@ class CalibrationRows(NamedTuple):
                 warnings.warn(text, FastbinWarning, stacklevel=4)
             return fitted
         options, truth = {"calibrator": calibrator, "classes": self.names.tolist()}, self.names[self.columns]
-        if self.multiclass == "one-vs-rest":
-            return ClassWiseBinning(**options).fit(scores, truth, self.weights)
+        if self.multiclass != "top-label":
+            method = VectorCalibration if self.multiclass == "vector" else ClassWiseBinning
+            return method(**options).fit(scores, truth, self.weights)
         predicted = self.scores.argmax(axis=1)
         tops = np.take_along_axis(scores, predicted[:, np.newaxis], axis=1)[:, 0]
         return TopLabelBinning(**options).fit_top(tops, self.names[predicted], truth, self.weights)
 
-    def of_models(self, models: ModelSet) -> Iterator[tuple[BinnedModel, Array, Array, Array | None]]:
+    def of_models(self, models: ModelSet | VectorModel) -> Iterator[tuple[BinnedModel, Array, Array, Array | None]]:
         """Each model with the scores, labels and weights of its rows."""
-        if models.kind == "class-wise":
+        if isinstance(models, VectorModel) or models.kind == "class-wise":
             for column, name in enumerate(self.names.tolist()):
-                yield models[name], self.scores[:, column], self.columns == column, self.weights
+                yield models.models[name], self.scores[:, column], self.columns == column, self.weights
             return
         predicted, tops = top_of(self.scores)
         numbers = models.find(self.names[predicted])
@@ -79,7 +81,8 @@ def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows, draws
     if _has_edges_at_scores(binary):
         fitted = rows.fit(binary, rounded(rows.scores))
         model = fitted.model_
-        parts = list(rows.of_models(model)) if model.is_set else [(model, rows.scores, rows.columns, rows.weights)]
+        is_one = isinstance(model, BinnedModel)
+        parts = [(model, rows.scores, rows.columns, rows.weights)] if is_one else list(rows.of_models(model))
         if all(has_movable_edges(part[0]) for part in parts):
             moved = {part[0]: with_moved_edges(*part) for part in parts}
             fitted.model_ = _changed(model, moved.__getitem__)
@@ -112,13 +115,20 @@ def without_promise(fitted: M, why: str) -> M:
         no_ties = no_ties if model.ties == "whole" else {}
         return model._derived("CalibratedClassifier", scheme="other", note=why, **no_ties)
 
-    return _changed(fitted, other)
+    changed = _changed(fitted, other)
+    if isinstance(changed, VectorModel):
+        without = changed.vector._replace(edges=None, counts=None, means=None, unlabelled=None)
+        return VectorModel._of(changed.models, without, provenance=changed._provenance)
+    return changed
 
 
 def _changed(models: Any, change: Callable[[BinnedModel], BinnedModel]) -> Any:
-    """The model changed; of a set each model, under the same keys."""
-    if not models.is_set:
+    """The model changed; of a set, or of a vector model, each model, under the same keys."""
+    if isinstance(models, BinnedModel):
         return change(models)
+    if isinstance(models, VectorModel):
+        changed = {key: change(model) for key, model in models.models.items()}
+        return VectorModel._of(changed, models.vector, provenance=models._provenance)
     return ModelSet._of(
         {key: change(model) for key, model in models.models.items()}, kind=models.kind, unknown=models.unknown,
         pool=None if models.pool is None else change(models.pool), pooled_cells=models.pooled_cells, columns=models.columns,
