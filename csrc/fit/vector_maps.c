@@ -296,48 +296,67 @@ uint32_t fastbin_fit_affine(const affine_problem *p, double *parameters, double 
 /* One factor                                                                                                    */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The loss of a factor, with its slope and bend; e has k entries. */
-static double factor_loss(const affine_problem *p, double factor, double *e, double *slope, double *bend) {
+typedef struct factor_place {
+  double factor, loss, slope, bend, doubt; /* doubt: the sum of 1 - sum q^2 over the rows */
+} factor_place;
+
+/* The loss at a factor, without the ridge; e has 2 k entries. Returns 0 if `look` ended it. */
+static int look_at_factor(const affine_problem *p, double factor, double *e, factor_place *at) {
   size_t k = p->k;
-  double loss = 0.0;
   affine_problem scaled = *p;
   affine_map map = {e + k, e + k}; /* zeros */
   scaled.base = factor;
   scaled.is_matrix = 0;
   memset(e + k, 0, k * sizeof *e);
-  *slope = *bend = 0.0;
+  *at = (factor_place){factor, 0.0, 0.0, 0.0, 0.0};
   for (size_t row = 0; row < p->n; row++) {
     const double *z = p->z + row * k;
-    double gap, sum = powers_of(&scaled, &map, row, e, &gap), mean = 0.0, square = 0.0, w = p->weights ? p->weights[row] : 1.0;
-    size_t truth = (size_t)p->truth[row];
+    double gap, sum = powers_of(&scaled, &map, row, e, &gap), mean = 0.0, square = 0.0, of_e = 0.0;
+    double w = p->weights ? p->weights[row] : 1.0, of_truth = z[p->truth[row]];
     for (size_t c = 0; c < k; c++) {
-      double x = z[c] - z[truth];
+      double x = z[c] - of_truth;
       mean += e[c] * x;
       square += e[c] * (x * x);
+      of_e += e[c] * e[c];
     }
     mean /= sum;
-    loss += w * (log_of(sum) + gap);
-    *slope += w * mean;
-    *bend += w * larger(square / sum - mean * mean, 0.0);
-    if (row % LOOK_EVERY == 0 && p->look && p->look() != 0) return quiet_nan();
+    at->loss += w * (log_of(sum) + gap);
+    at->slope += w * mean;
+    at->bend += w * larger(square / sum - mean * mean, 0.0);
+    at->doubt += w * larger(1.0 - of_e / (sum * sum), 0.0);
+    if (row % LOOK_EVERY == 0 && p->look && p->look() != 0) return 0;
   }
-  return loss;
+  return 1;
 }
 
-double fastbin_fit_factor(const affine_problem *p, double ridge, double *scratch) {
-  double factor = 1.0, slope, bend, loss = factor_loss(p, factor, scratch, &slope, &bend);
-  for (uint32_t step = 0; step < p->most_steps && !is_nan(loss); step++) {
-    double all_slope = slope + ridge * (factor - 1.0), all_bend = bend + ridge, before = factor;
-    double all = loss + 0.5 * ridge * (factor - 1.0) * (factor - 1.0), change = -all_slope / all_bend, length = 1.0;
-    if (!(-change * all_slope > GAIN_ENOUGH * all)) break;
-    for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++, length *= 0.5) {
-      factor = smaller(larger(before + length * change, 0.0), MOST_FACTOR);
-      loss = factor_loss(p, factor, scratch, &slope, &bend);
-      if (is_nan(loss) || loss + 0.5 * ridge * (factor - 1.0) * (factor - 1.0) < all) break;
+/* Adds a ridge towards 1. */
+static void add_ridge(double ridge, factor_place *at) {
+  double off = at->factor - 1.0;
+  at->loss += 0.5 * ridge * (off * off);
+  at->slope += ridge * off;
+  at->bend += ridge;
+}
+
+double fastbin_fit_factor(const affine_problem *p, double rows, double *least, double *scratch) {
+  factor_place at, trial;
+  double ridge;
+  if (!look_at_factor(p, 1.0, scratch, &at)) return quiet_nan();
+  ridge = rows * larger(at.bend / larger(at.doubt, TRACE_OF_ROWS), LEAST_VARIANCE);
+  add_ridge(ridge, &at);
+  for (uint32_t step = 0; step < p->most_steps; step++) {
+    double change = -at.slope / at.bend;
+    if (!(-change * at.slope > GAIN_ENOUGH * at.loss)) break;
+    for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++, change *= 0.5) {
+      double factor = smaller(larger(at.factor + change, 0.0), MOST_FACTOR);
+      if (!look_at_factor(p, factor, scratch, &trial)) return quiet_nan();
+      add_ridge(ridge, &trial);
+      if (trial.loss < at.loss) break;
     }
-    if (factor == before) break;
+    if (!(trial.loss < at.loss)) break; /* rounding */
+    at = trial;
   }
-  return is_nan(loss) ? loss : factor;
+  *least = at.loss;
+  return at.factor;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */

@@ -44,8 +44,11 @@ size_t fastbin_affine_scratch(size_t k, int is_matrix);
    VECTOR_INTERRUPTED if `look` said so. */
 uint32_t fastbin_fit_affine(const affine_problem *problem, double *parameters, double *scratch);
 
-/* The factor t of z alone that minimises sum_i w_i (log sum_k e^(t z_ik + offset_ik) - ...) + ridge (t - 1)^2 / 2, in [0, 1e3]. */
-double fastbin_fit_factor(const affine_problem *problem, double ridge, double *scratch);
+/*
+ * The factor t of z alone, in [0, 1e3], that minimises the loss of the exponents t z_ik + offset_ik plus rows v (t - 1)^2 / 2, where v
+ * is the mean variance of z within a row at t = 1, over rows by how much they are in doubt. *least is that minimum.
+ */
+double fastbin_fit_factor(const affine_problem *problem, double rows, double *least, double *scratch);
 
 /*
  * Where it is in doubt which class a row has, by the exponents base z + offset: for each D the mean of its z over the rows, each with

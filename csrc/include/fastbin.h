@@ -512,7 +512,7 @@ typedef enum fastbin_unknown {
  * The map of a VECTOR set of K classes, whose arrays follow its columns. With p the row, z = log(max(p, least)) and q the values that
  * the models of the classes give to their columns:
  *
- *     u_k = slopes_k z_k + sum over j of mixing_kj z_j + intercepts_k + of_models log(max(q_k, least))
+ *     u_k = slopes_k z_k + sum over j of mixing_kj z_j + intercepts_k + of_models log(max(q_k, 1e-12))
  *     value_k = (1 - of_priors) e^u_k / (sum over j of e^u_j) + of_priors priors_k
  *
  * With keep_top, entries above that of the column where p is largest (of equal ones the lowest) become equal to it, and their sum
@@ -522,7 +522,7 @@ typedef enum fastbin_unknown {
 typedef struct fastbin_vector_map {
   double of_models;         /* in [0, 1] */
   double of_priors;         /* in (0, 1) */
-  double least;             /* in (0, 1e-6], and not below DBL_MIN */
+  double least;             /* in (0, 0.1], and not below DBL_MIN */
   int32_t keep_top;         /* 0 or 1 */
   int32_t n_bins;           /* of each group; 0 without evidence */
   const double *slopes;     /* K */

@@ -62,7 +62,7 @@ static int numbers_can_be(const fastbin_vector_map *map, size_t n) {
   if (!map->slopes || !map->intercepts || !map->priors) return 0;
   if (map->mixing && (n > FASTBIN_MAX_MIXED || !are_between(map->mixing, n * n, -most, most))) return 0;
   if (!(map->of_models >= 0.0 && map->of_models <= 1.0) || !(map->of_priors > 0.0 && map->of_priors < 1.0)) return 0;
-  if (!(map->least >= DBL_MIN && map->least <= 1e-6) || map->keep_top < 0 || map->keep_top > 1) return 0;
+  if (!(map->least >= DBL_MIN && map->least <= 0.1) || map->keep_top < 0 || map->keep_top > 1) return 0;
   if (!are_between(map->slopes, n, -most, most) || !are_between(map->intercepts, n, -most, most)) return 0;
   return are_between(map->priors, n, DBL_MIN, 1.0);
 }
@@ -121,6 +121,7 @@ void fastbin_copy_vector(fastbin_set *set, unsigned char **free_part) {
 
 #define AT_A_TIME 128u
 #define ROWS_AT_A_TIME 64u
+#define LEAST_OF_MODELS 1e-12 /* part of the meaning of files */
 
 /* The place of the largest entry, the lowest of equal ones; n if an entry is no probability, and then *bad is the first such. */
 static size_t top_of(const double *p, size_t n, size_t *bad) {
@@ -161,7 +162,9 @@ static void exponents_of(const fastbin_vector_map *map, const double *restrict p
   double share = map->of_models, least = map->least;
   for (size_t k = 0; k < n; k++) z[k] = log_of(larger(p[k], least));
   if (share > 0.0) {
-    for (size_t k = 0; k < n; k++) u[k] = (slopes[k] * z[k] + intercepts[k]) + share * log_of(larger(u[k], least));
+    for (size_t k = 0; k < n; k++) {
+      u[k] = (slopes[k] * z[k] + intercepts[k]) + share * log_of(larger(u[k], LEAST_OF_MODELS));
+    }
   } else {
     for (size_t k = 0; k < n; k++) u[k] = slopes[k] * z[k] + intercepts[k];
   }

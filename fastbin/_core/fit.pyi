@@ -53,9 +53,9 @@ def doubtful_moments(
 ) -> tuple[Float64s, Float64s]: ...  # fmt: skip
 def row_logs(p: Float64s, least: float) -> Float64s: ...
 def fit_factor(
-    z: Float64s, truth: Int64s, ridge: float, *, weights: Float64s | None = None, offsets: Float64s | None = None,
+    z: Float64s, truth: Int64s, rows: float, *, weights: Float64s | None = None, offsets: Float64s | None = None,
     most_steps: int = 50,
-) -> float: ...  # fmt: skip
+) -> tuple[float, float]: ...  # fmt: skip
 def pool_steps(steps: Float64s, counts: Float64s) -> Float64s: ...
 def pool_counts(counts: Int64s, label_sums: Int64s, starts: Int64s, block_counts: Int64s, block_sums: Int64s) -> int: ...
 def pool_weights(

@@ -22,7 +22,7 @@ cdef extern from "vector_maps.h":
     uint32_t fastbin_fit_affine(const affine_problem *problem, double *parameters, double *scratch) nogil
     int fastbin_doubtful_moments(const affine_problem *problem, double *means, double *variances, double *scratch) nogil
     void fastbin_logs(const double *p, size_t n, double least, double *z) nogil
-    double fastbin_fit_factor(const affine_problem *problem, double ridge, double *scratch) nogil
+    double fastbin_fit_factor(const affine_problem *problem, double rows, double *least, double *scratch) nogil
 
 
 cdef affine_problem problem_of(z, truth, weights, offsets, double base, uint32_t most_steps) except *:
@@ -68,16 +68,16 @@ def fit_affine(
     return parameters[:n_slopes].reshape(ridge.shape), parameters[n_slopes:], steps
 
 
-def fit_factor(z, truth, double ridge, *, weights=None, offsets=None, uint32_t most_steps=50):
-    """The factor of z."""
+def fit_factor(z, truth, double rows, *, weights=None, offsets=None, uint32_t most_steps=50):
+    """The factor of z, and the loss with it."""
     cdef affine_problem problem = problem_of(z, truth, weights, offsets, 1.0, most_steps)
     cdef double *scratch = affine_scratch(&problem)
-    cdef double factor
+    cdef double factor, least = 0.0
     with nogil:
-        factor = fastbin_fit_factor(&problem, ridge, scratch)
+        factor = fastbin_fit_factor(&problem, rows, &least, scratch)
         free(scratch)
     end_if_interrupted(factor != factor)
-    return factor
+    return factor, least
 
 
 def doubtful_moments(z, truth, bint is_matrix, *, weights=None, offsets=None, double base=1.0):

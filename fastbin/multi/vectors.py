@@ -123,7 +123,6 @@ class VectorCalibration(Estimator[VectorModel]):
         {Warns}
         """
         method = binary_method(self.calibrator)
-        keep_top = bool(self.keep_top)
         matrix, classes, truth = ClassBinning._check(self, P, labels, sample_weight)  # type: ignore[arg-type]
         other = None if unlabelled is None else check_matrix(unlabelled, self.inputs, len(classes), name="unlabelled")
         weights = check_sample_weight(sample_weight)
@@ -134,7 +133,7 @@ class VectorCalibration(Estimator[VectorModel]):
             calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
             models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
         of_models = np.stack([model.predict(matrix[:, column]) for column, model in enumerate(models.values())], axis=1)
-        fitted = fit_vector(matrix, truth, weights, of_models, keep_top=keep_top)
+        fitted = fit_vector(matrix, truth, weights, of_models, keep_top=bool(self.keep_top))
         provenance = of_estimator(self, calibrator=method.calibrator)
         plain = VectorModel._of(models, fitted)
         evidence = self._evidence(plain, matrix, truth, weights, other)
