@@ -21,12 +21,18 @@
 #define MEMORY 10u
 #define MOST_HALVINGS 40
 #define SHARE_OF_SLOPE 1e-4
-/* What a step promises to gain where it is the last one, as a share of the loss. */
-#define GAIN_ENOUGH 1e-9
+/* What a step promises to gain where it is the last one, as a share of the loss: rounding, and more where a pass takes long. */
+#define GAIN_ENOUGH 1e-15
+#define FEW_ENTRIES 1e5
 #define LOOK_EVERY 4096u
 #define MOST_FACTOR 1e3
 #define TRACE_OF_ROWS 1e-6 /* of doubt, shared by all rows */
 #define LEAST_VARIANCE 1e-6
+
+static double gain_enough(const affine_problem *p) {
+  double entries = (double)p->n * (double)p->k / FEW_ENTRIES;
+  return GAIN_ENOUGH * (1.0 + entries * entries);
+}
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* The rows                                                                                                      */
@@ -260,7 +266,8 @@ size_t fastbin_affine_scratch(size_t k, int is_matrix) {
 uint32_t fastbin_fit_affine(const affine_problem *p, double *parameters, double *scratch) {
   size_t k = p->k, n_slopes = p->is_matrix ? k * k : k, n = n_slopes + k;
   workplace at = {p, n_slopes, n, scratch, scratch + n_slopes, scratch + n_slopes + k, scratch + 2 * n_slopes + k, NULL};
-  double *gradient = at.e + k, *trial_gradient = gradient + n, *direction = trial_gradient + n, *trial = direction + n, loss;
+  double *gradient = at.e + k, *trial_gradient = gradient + n, *direction = trial_gradient + n, *trial = direction + n;
+  double enough = gain_enough(p), loss;
   memory kept = {n, 0, 0, trial + n, trial + n + MEMORY * n, {0.0}};
   uint32_t step = 0;
   at.scale = kept.changes + MEMORY * n;
@@ -274,7 +281,7 @@ uint32_t fastbin_fit_affine(const affine_problem *p, double *parameters, double 
     double length = 1.0, slope, gain = 0.0, lower = loss;
     direction_of(&kept, gradient, direction);
     slope = product_of(gradient, direction, n);
-    if (!(-slope > GAIN_ENOUGH * loss)) break;
+    if (!(-slope > enough * loss)) break;
     for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++, length *= 0.5) {
       for (size_t i = 0; i < n; i++) trial[i] = parameters[i] + length * (at.scale[i] * direction[i]);
       lower = loss_at(&at, trial, trial_gradient, NULL);
@@ -339,13 +346,13 @@ static void add_ridge(double ridge, factor_place *at) {
 
 double fastbin_fit_factor(const affine_problem *p, double rows, double *least, double *scratch) {
   factor_place at, trial;
-  double ridge;
+  double ridge, enough = gain_enough(p);
   if (!look_at_factor(p, 1.0, scratch, &at)) return quiet_nan();
   ridge = rows * larger(at.bend / larger(at.doubt, TRACE_OF_ROWS), LEAST_VARIANCE);
   add_ridge(ridge, &at);
   for (uint32_t step = 0; step < p->most_steps; step++) {
     double change = -at.slope / at.bend;
-    if (!(-change * at.slope > GAIN_ENOUGH * at.loss)) break;
+    if (!(-change * at.slope > enough * at.loss)) break;
     for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++, change *= 0.5) {
       double factor = smaller(larger(at.factor + change, 0.0), MOST_FACTOR);
       if (!look_at_factor(p, factor, scratch, &trial)) return quiet_nan();
@@ -382,10 +389,12 @@ static void add_moments(const affine_problem *p, const double *z, const double *
 
 int fastbin_doubtful_moments(const affine_problem *p, double *means, double *variances, double *scratch) {
   size_t k = p->k, n_slopes = p->is_matrix ? k * k : k;
-  double *e = scratch, *zeros = e + k, *doubts = zeros + k, trace = TRACE_OF_ROWS / (double)p->n;
+  double *e = scratch, *zeros = e + k, *doubts = zeros + k, trace, rows = 0.0;
   affine_problem without = *p;
   affine_map map = {zeros, zeros};
   without.is_matrix = 0;
+  for (size_t row = 0; row < p->n; row++) rows += p->weights ? p->weights[row] : 1.0;
+  trace = TRACE_OF_ROWS / rows;
   memset(zeros, 0, 2 * k * sizeof *zeros);
   memset(means, 0, n_slopes * sizeof *means);
   memset(variances, 0, n_slopes * sizeof *variances);

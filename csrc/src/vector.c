@@ -72,7 +72,7 @@ int fastbin_vector_can_be(const fastbin_set_spec *spec, fastbin_model *const *mo
   if (!spec->vector || spec->pool != -1 || spec->n_keys < 2 || !numbers_can_be(spec->vector, (size_t)spec->n_keys)) return 0;
   for (int32_t i = 0; i < spec->n_models; i++) {
     const score_index *index = &models[i]->index; /* no key decides what a row gets */
-    if (!index->is_plain || index->tie_keys) return 0;
+    if (index->tie_keys || models[i]->spec.delta > 0.0) return 0;
   }
   return evidence_can_be(spec->vector, spec->n_keys);
 }

@@ -483,6 +483,10 @@ def ties_cost_bins(counts: Int64s, tie_counts: Int64s | None, asked: int, scheme
     return 2 * left <= asked or bool(np.any(2 * (counts - placed) < wanted))
 
 
+# How the warnings begin that ties cost bins, of values and of evidence.
+FEWER_BINS = ("ties='whole' left", "ties left")
+
+
 def on_fewer_bins(left: int, asked: int, *, may_share: bool = False) -> str:
     """The text of the warning of a fit whose promise suffers by the bins that ties took away (`ties_cost_bins`)."""
     remedy = "one probability for each score allows no more"

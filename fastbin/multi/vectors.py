@@ -13,10 +13,12 @@ from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.cells import check_matrix, refuse_other_order
 from fastbin._base.checks import check_count, check_sample_weight
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import FastbinWarning
+from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.frames import columns_of, like
 from fastbin._base.suspicions import LEVEL
 from fastbin._fit.calibrator import Estimator, asks_model
+from fastbin._fit.edges import FEWER_BINS
+from fastbin.model import BinnedModel
 from fastbin._model.provenance import of_estimator
 from fastbin.multi.cells import Given, Told, binary_method, check_values, count_samples, fit_named, warnings_of
 from fastbin.multi.classes import ClassBinning, TopLabelBinning, _event_of_class, top_of
@@ -132,13 +134,15 @@ class VectorCalibration(Estimator[VectorModel]):
             rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
             calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
             models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
+        refuse_keys(models)
         of_models = np.stack([model.predict(matrix[:, column]) for column, model in enumerate(models.values())], axis=1)
         fitted = fit_vector(matrix, truth, weights, of_models, keep_top=bool(self.keep_top))
         provenance = of_estimator(self, calibrator=method.calibrator)
         plain = VectorModel._of(models, fitted)
         evidence = self._evidence(plain, matrix, truth, weights, other)
         self.model_ = VectorModel._of(models, fitted._replace(**evidence), provenance=provenance)
-        for text in warnings_of(told, len(models)):
+        # Ties cost bins of the models, and not those of the certificate.
+        for text in warnings_of([each for each in told if not each[1].startswith(FEWER_BINS)], len(models)):
             warnings.warn(text, FastbinWarning, stacklevel=2)
         return self
 
@@ -190,6 +194,16 @@ class VectorCalibration(Estimator[VectorModel]):
         if isinstance(self.n_bins, str) and self.n_bins == "auto":
             return min(MOST_BINS, max(2, int(BINS_AT_1000 * math.sqrt(n / 1000.0))))
         return check_count(self.n_bins, "n_bins")
+
+
+def refuse_keys(models: dict[Any, BinnedModel]) -> None:
+    """Refuses values that depend on a random key: a vector would no longer be a function of its row."""
+    for key, model in models.items():
+        if model.delta > 0.0 or np.any(model.edge_keys):
+            raise InputError(
+                f"compares a key for each row of class {key!r}",
+                "fit with ties='whole' and delta=0, or take TopLabelBinning or ClassWiseBinning", argument="calibrator",
+            )  # fmt: skip
 
 
 class _Counted(NamedTuple):

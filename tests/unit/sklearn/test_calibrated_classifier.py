@@ -126,7 +126,7 @@ def floors(y: Any, clf: Any) -> Any:
 
 
 def test_top_label() -> None:
-    clf = CalibratedClassifier(LogisticRegression(), random_state=0).fit(X3, Y3)
+    clf = CalibratedClassifier(LogisticRegression(), multiclass="top-label", random_state=0).fit(X3, Y3)
     assert clf.model_.kind == "top-label"
     scores, probabilities = clf.estimator_.predict_proba(X3), clf.predict_proba(X3)
     top = scores.argmax(axis=1)
@@ -170,7 +170,7 @@ def test_shares_where_nothing_is_left() -> None:
     y = np.arange(600) % 3
     y[::7] = 0
     with pytest.warns(fb.FastbinWarning) as told:
-        clf = CalibratedClassifier(FrozenEstimator(Sure().fit(numbered(600), y))).fit(numbered(600), y)
+        clf = CalibratedClassifier(FrozenEstimator(Sure().fit(numbered(600), y)), multiclass="top-label").fit(numbered(600), y)
     assert ["predicted labels" in str(each.message) for each in told] == [True, False]
     assert "ties left 1 of the" in str(told[1].message)
     probabilities = clf.predict_proba(numbered(3))
@@ -188,7 +188,7 @@ def test_no_class_has_probability_0(weights: str | None) -> None:
     kind = "frequency" if weights == "frequencies" else "importance"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*ties left", fb.FastbinWarning)
-        clf = CalibratedClassifier(forest, random_state=0, sample_weight_kind=kind).fit(X3, Y3, given)
+        clf = CalibratedClassifier(forest, random_state=0, sample_weight_kind=kind, multiclass="top-label").fit(X3, Y3, given)
     rows = np.arange(3000)
     scores, probabilities = clf.estimator_.predict_proba(X3), clf.predict_proba(X3)
     classes, q = clf.predict_top(X3)
@@ -261,7 +261,7 @@ def test_any_calibrator(calibrator: Any) -> None:
     assert clf.model_.scheme == alone.scheme
     np.testing.assert_allclose(clf.model_.predict(scores, seed=0), alone.predict(scores, seed=0), atol=1e-6)
     assert calibrator._model is None, "what the user gave is not fitted"
-    several = CalibratedClassifier(LogisticRegression(), calibrator=calibrator, random_state=0).fit(X3, Y3)
+    several = CalibratedClassifier(LogisticRegression(), calibrator=calibrator, multiclass="top-label", random_state=0).fit(X3, Y3)
     np.testing.assert_allclose(several.predict_proba(X3).sum(axis=1), 1.0)
 
 
@@ -356,7 +356,7 @@ def test_a_grid_over_bins_inside_a_pipeline() -> None:
 
 
 def test_a_saved_model_serves_the_same(tmp_path: Path) -> None:
-    clf = CalibratedClassifier(LogisticRegression(), random_state=0).fit(X3, Y3)
+    clf = CalibratedClassifier(LogisticRegression(), multiclass="top-label", random_state=0).fit(X3, Y3)
     clf.model_.save(tmp_path / "model.fbm")
     scores = clf.estimator_.predict_proba(X3)
     served = fb.load(tmp_path / "model.fbm").predict(scores.max(axis=1), scores.argmax(axis=1))
@@ -493,7 +493,7 @@ def test_a_class_that_a_fold_never_saw_has_probability_0_there() -> None:
     assert clf.predict_proba(X3).shape == (3000, 3)
     assert clf.model_[2].n_samples == 3000
     with pytest.warns(fb.FastbinWarning, match="missing"):
-        tops = CalibratedClassifier(GaussianNB(), cv=folds, calibrator=fb.FixedWidthBinning(1)).fit(X3, y)
+        tops = CalibratedClassifier(GaussianNB(), cv=folds, multiclass="top-label", calibrator=fb.FixedWidthBinning(1)).fit(X3, y)
     fits = [GaussianNB().fit(X3[train], y[train]) for train, _ in folds]
     seen = np.zeros((3000, 3))
     seen[:1500, :2], seen[1500:] = fits[0].predict_proba(X3[:1500]), fits[1].predict_proba(X3[1500:])
