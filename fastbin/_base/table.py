@@ -16,6 +16,7 @@ Columns = Mapping[str, Sequence[Any]]
 """Plain Python values by the name of their column; a pair of numbers is an interval."""
 
 MOST_ROWS = 24  # that are shown at once; of more, the first and the last
+KEYS = {"cell", "class", "predicted"}  # columns of keys, which may be called like anything, a verdict too
 LONG = 1_000  # rows of which words are made, where all are shown and where a few are
 
 
@@ -112,7 +113,7 @@ def as_text(words: Mapping[str, Sequence[str]], *, n_text: int = 0, most: int | 
 def as_html(words: Mapping[str, Sequence[str]], *, n_text: int = 0, most: int | None = MOST_ROWS) -> str:
     """A table of words, which are escaped; verdicts are shown as such."""
     shown = [
-        [html.verdict(word) if title != "cell" and word in html.VERDICTS else escape(word) for word in column]
+        [html.verdict(word) if title not in KEYS and word in html.VERDICTS else escape(word) for word in column]
         for title, column in words.items()
     ]
     cells = first_and_last(list(zip(*shown, strict=True)), most, "&#8942;")
@@ -154,9 +155,9 @@ class Table:
         """The shown words by title, and how many of the first columns hold text."""
         given = {name: without_middle(column) for name, column in self._columns().items()}
         columns = {name: in_words(column) for name, column in given.items()}
-        if "cell" in columns:  # the key of a model of a set, as it is; the pool has none
-            columns["cell"] = ["pool" if key is None else str(key) for key in given["cell"]]
-        entries = [name == "cell" or isinstance(column[0], str) for name, column in given.items()]
+        for name in KEYS & columns.keys():  # as they are, without commas in integers; the pool of a set has none
+            columns[name] = ["pool" if key is None else str(key) for key in given[name]]
+        entries = [name in KEYS or isinstance(column[0], str) for name, column in given.items()]
         return {name.replace("_", " "): words for name, words in columns.items()}, (*entries, False).index(False)
 
     def __str__(self) -> str:

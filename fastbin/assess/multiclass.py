@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
-from fastbin._base.cells import as_cells, check_classes, check_matrix, default_classes, find_columns, in_one_code
+from fastbin._base.cells import Key, as_cells, check_classes, check_matrix, default_classes, find_columns, in_one_code
 from fastbin._base.checks import check_same_length, check_sample_weight
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.frames import check_same_index
@@ -59,8 +59,9 @@ def top_label_ece(
 
     Notes
     -----
-    Biased upwards by the noise of the rates, the more the more bins there are in all; compare predictors on the same samples.
-    O(n log n) time, O(n) memory.
+    Biased upwards by the noise of the rates, the more the more bins there are in all:
+    ``reliability_table(probabilities, labels, multiclass="top-label", predicted=predicted).chance_level`` says how large it is
+    for calibrated predictions. Compare predictors on the same samples. O(n log n) time, O(n) memory.
 
     Examples
     --------
@@ -69,18 +70,27 @@ def top_label_ece(
     >>> round(top_label_ece(probabilities, predicted, labels), 6)             # cats 0, dogs .3
     0.1
     """
-    check_same_index(probabilities=probabilities, predicted=predicted, labels=labels, sample_weight=sample_weight)
+    total = weight = 0.0
+    for _, part in top_label_parts(probabilities, predicted, labels, sample_weight):
+        own = float(part.row_weights.sum())
+        total += own * _l1_error(part, grouping, n_bins)
+        weight += own
+    return total / weight
+
+
+def top_label_parts(
+    probabilities: Any, predicted: Any, labels: Any, sample_weight: Any, name: str = "probabilities"
+) -> Iterator[tuple[Key, Samples]]:
+    """Each class that is predicted, ascending, with its rows as samples of "the prediction is right". O(n log n)."""
+    check_same_index(**{name: probabilities}, predicted=predicted, labels=labels, sample_weight=sample_weight)
     columns = {"predicted": as_cells(predicted, "predicted"), "labels": as_cells(labels, "labels")}
-    _, (named, true) = in_one_code(**columns)
+    keys, (named, true) = in_one_code(**columns)
     check_same_length(predicted=named, labels=true)
-    samples = check_samples(probabilities, named == true, sample_weight, name="probabilities")
+    samples = check_samples(probabilities, named == true, sample_weight, name=name)
     if sample_weight is not None:
         named = named[np.asarray(sample_weight) > 0]
-    total = 0.0
     for rows in rows_of_each(named):
-        part = samples.take(rows)
-        total += part.row_weights.sum() * _l1_error(part, grouping, n_bins)
-    return float(total / samples.row_weights.sum())
+        yield keys[named[rows[0]]], samples.take(rows)
 
 
 def _l1_error(samples: Samples, grouping: str, n_bins: int) -> float:
@@ -90,24 +100,40 @@ def _l1_error(samples: Samples, grouping: str, n_bins: int) -> float:
     return float(np.abs(gaps).sum() / samples.row_weights.sum())
 
 
-class _Rows(NamedTuple):
+class ClassRows(NamedTuple):
     """Checked rows of a matrix, without those of weight zero."""
 
     probabilities: Float64s
     columns: Int64s
     weights: Array | None
+    classes: Sequence[Key]
 
     @classmethod
-    def of(cls, probabilities: Any, labels: Any, classes: Any, sample_weight: Any, *, sum_to_one: bool) -> _Rows:
-        check_same_index(probabilities=probabilities, labels=labels, sample_weight=sample_weight)
-        matrix = check_matrix(probabilities, name="probabilities", sum_to_one=sum_to_one)
+    def of(
+        cls, probabilities: Any, labels: Any, classes: Any, sample_weight: Any, *, sum_to_one: bool, name: str = "probabilities"
+    ) -> ClassRows:
+        """The rows of a matrix that is called `name` in messages."""
+        check_same_index(**{name: probabilities}, labels=labels, sample_weight=sample_weight)
+        matrix = check_matrix(probabilities, name=name, sum_to_one=sum_to_one)
         weights = check_sample_weight(sample_weight)
         n_columns = matrix.shape[1]
         known = default_classes(labels, n_columns) if classes is None else check_classes(classes, n_columns)
         columns = find_columns(labels, known, "labels")
-        check_same_length(probabilities=matrix, labels=columns, sample_weight=weights)
+        check_same_length(**{name: matrix}, labels=columns, sample_weight=weights)
         kept = rows_that_count(columns, weights)
-        return cls(matrix[kept], columns[kept], None if weights is None else weights[kept])
+        return cls(matrix[kept], columns[kept], None if weights is None else weights[kept], known)
+
+    def one_against_rest(self, column: int) -> Samples:
+        """The column of a class as predictions of "the class is this one"."""
+        predictions = np.ascontiguousarray(self.probabilities[:, column])
+        return Samples(predictions, (self.columns == column).view(np.uint8), self.weights)
+
+    def top_label(self) -> Iterator[tuple[Key, Samples]]:
+        """Each class that is predicted with its rows, as `top_label_parts` gives them; of equal probabilities the first."""
+        named = self.probabilities.argmax(axis=1)
+        samples = Samples(self.probabilities.max(axis=1), (self.columns == named).view(np.uint8), self.weights)
+        for rows in rows_of_each(named):
+            yield self.classes[named[rows[0]]], samples.take(rows)
 
     def mean(self, terms: Float64s) -> float:
         """The weighted mean of one term per row."""
@@ -151,20 +177,17 @@ def class_wise_ece(
 
     Notes
     -----
-    Of many classes most columns are near 0 throughout, so the mean is small: not to be compared between data sets. O(k n log n)
-    time, O(n k) memory.
+    Of many classes most columns are near 0 throughout, so the mean is small: not to be compared between data sets. Biased
+    upwards by the noise of the rates: ``reliability_table(probabilities, labels, multiclass="class-wise").chance_level`` says
+    how large it is for calibrated predictions. O(k n log n) time, O(n k) memory.
 
     Examples
     --------
     >>> class_wise_ece([[0.5, 0.25, 0.25]] * 40, [0] * 20 + [1] * 20)         # errors 0, .25 and .25
     0.16666666666666666
     """
-    rows = _Rows.of(probabilities, labels, classes, sample_weight, sum_to_one=False)
-    errors = []
-    for j, column in enumerate(rows.probabilities.T):
-        samples = Samples(np.ascontiguousarray(column), (rows.columns == j).view(np.uint8), rows.weights)
-        errors.append(_l1_error(samples, grouping, n_bins))
-    return float(np.mean(errors))
+    rows = ClassRows.of(probabilities, labels, classes, sample_weight, sum_to_one=False)
+    return float(np.mean([_l1_error(rows.one_against_rest(j), grouping, n_bins) for j in range(len(rows.classes))]))
 
 
 @shared_docs(class_wise_ece.__doc__)
@@ -193,7 +216,7 @@ def multiclass_brier(
     >>> round(multiclass_brier([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]], [0, 1]), 6)
     0.22
     """
-    rows = _Rows.of(probabilities, labels, classes, sample_weight, sum_to_one=False)
+    rows = ClassRows.of(probabilities, labels, classes, sample_weight, sum_to_one=False)
     distances = (rows.probabilities**2).sum(axis=1) - 2.0 * _of_truth(rows) + 1.0
     return max(0.0, rows.mean(distances))
 
@@ -225,12 +248,12 @@ def multiclass_log_loss(
     >>> round(multiclass_log_loss([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]], [0, 1]), 6)
     0.458145
     """
-    rows = _Rows.of(probabilities, labels, classes, sample_weight, sum_to_one=True)
+    rows = ClassRows.of(probabilities, labels, classes, sample_weight, sum_to_one=True)
     with np.errstate(divide="ignore"):
         losses = -np.log(_of_truth(rows))
     return rows.mean(losses) + 0.0  # no negative zero
 
 
-def _of_truth(rows: _Rows) -> Float64s:
+def _of_truth(rows: ClassRows) -> Float64s:
     """The probability of each sample's own class."""
     return np.take_along_axis(rows.probabilities, rows.columns[:, None], axis=1)[:, 0]

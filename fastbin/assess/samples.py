@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -128,7 +128,8 @@ class Groups:
     """Which rows are averaged together.
 
     `bins` numbers the group of each row; `values` holds the prediction of each group where the grouping is by value, else None.
-    Groups without a row exist only for fixed-width bins. Groups that another predictor defines are "shared".
+    Groups without a row exist only for fixed-width bins. Groups that another predictor defines are "shared", and those of the
+    rows for which one class is predicted "predicted".
     """
 
     grouping: str
@@ -231,6 +232,8 @@ class ChanceLevel(NamedTuple):
         The expectation of the l_1 calibration error, and its 95 % point, which one test set of twenty exceeds.
     max_gap, max_gap_95 : float
         The same of the largest gap of a bin.
+
+    All but `ece` are NaN where the classes of a table share rows, so that their label sums are dependent.
     """
 
     ece: float
@@ -242,7 +245,8 @@ class ChanceLevel(NamedTuple):
 class Noise(NamedTuple):
     """The label sums of bins as far as they are known if the predictions are calibrated: rows by bin and cell of predictions.
 
-    Importance weights come without cells, and `variances` are those of the weighted sums.
+    Importance weights come without cells, and `variances` are those of the weighted sums. Expectations add up also where
+    the sums are dependent; points do not.
     """
 
     weights: Float64s  # of each bin
@@ -250,6 +254,7 @@ class Noise(NamedTuple):
     first: Int64s  # the first cell of each bin, and the number of cells
     counts: Float64s  # of each cell
     means: Float64s
+    are_independent: bool = True
 
     @classmethod
     def of_values(cls, values: Float64s, counts: Float64s) -> Noise:
@@ -276,24 +281,38 @@ class Noise(NamedTuple):
         nothing = np.empty(0)
         return cls(weights, variances, np.zeros(len(weights) + 1, np.int64), nothing, nothing)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Noise], *, are_independent: bool) -> Noise:
+        """The bins of several tables as those of one."""
+        starts = np.cumsum([0, *(part.first[-1] for part in parts)])
+        moved = [part.first[:-1] + start for part, start in zip(parts, starts[:-1].tolist(), strict=True)]
+        first = np.append(np.concatenate(moved), starts[-1])
+        weights, variances, counts, means = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("weights", "variances", "counts", "means")
+        )
+        return cls(weights, variances, first, counts, means, are_independent)
+
     def level(self) -> ChanceLevel:
         """The chance level: the expected error from the laws, the rest from 10,000 draws of all label sums, at a fixed seed."""
         generator = np.random.Generator(np.random.PCG64(SEED))
-        errors, largest, expected = np.zeros(N_DRAWS), np.zeros(N_DRAWS), 0.0
+        n_draws = N_DRAWS if self.are_independent else 0
+        errors, largest, expected = np.zeros(n_draws), np.zeros(n_draws), 0.0
         columns = (self.weights, self.variances, self.first[:-1], self.first[1:])
         for weight, variance, start, end in zip(*(column.tolist() for column in columns), strict=True):
             if variance > LARGEST_EXACT or start == end:
-                distances = np.abs(generator.standard_normal(N_DRAWS)) * np.sqrt(variance)
+                distances = np.abs(generator.standard_normal(n_draws)) * np.sqrt(variance)
                 expected += float(np.sqrt(2.0 * variance / np.pi))
             else:
                 chances, deviations = law_of_sum(self.counts[start:end], self.means[start:end])
                 reached = np.cumsum(chances)
-                drawn = np.searchsorted(reached, generator.random(N_DRAWS) * reached[-1], side="right")
+                drawn = np.searchsorted(reached, generator.random(n_draws) * reached[-1], side="right")
                 distances = np.abs(deviations)[drawn]
                 expected += float(np.dot(chances, np.abs(deviations)))
             errors += distances
             np.maximum(largest, distances / weight, out=largest)
         total = float(self.weights.sum())
+        if not self.are_independent:
+            return ChanceLevel(expected / total, np.nan, np.nan, np.nan)
         points = np.quantile(errors / total, 0.95), np.quantile(largest, 0.95)
         return ChanceLevel(expected / total, float(points[0]), float(largest.mean()), float(points[1]))
 
