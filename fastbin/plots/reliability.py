@@ -1,4 +1,6 @@
-"""Reliability diagrams: of one thing or several over each other, side by side for classes or segments, and of top labels."""
+"""Reliability diagrams: of one thing or several over each other, side by side for classes or segments, of top labels, and as
+the differences of two confusion matrices.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._base.array_types import Float64s
-from fastbin._base.cells import as_cells, in_one_code
-from fastbin._base.checks import check_count, check_same_length
+from fastbin._base.array_types import Bools, Float64s
+from fastbin._base.checks import check_count
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
@@ -19,7 +20,8 @@ from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
 from fastbin._model.parts import Parts
 from fastbin._model.view import intervals_of
 from fastbin.assess import ReliabilityTable, reliability_table
-from fastbin.assess.samples import N_BINS, check_samples, rows_of_each
+from fastbin.assess.multiclass import top_label_parts
+from fastbin.assess.samples import N_BINS
 from fastbin.guarantees.certificate import sureness
 from fastbin.intervals import clopper_pearson, sidak
 from fastbin.model import BinnedModel
@@ -66,7 +68,10 @@ def reliability_diagram(
     predictions : array-like of shape (n,), ReliabilityTable, BinnedModel, fitted calibrator, ModelSet, or mapping
         Predictions with `labels`; or a table, as `fastbin.assess.reliability_table` makes it; or a model or a set, of which the
         samples of the fit are drawn, bin by bin. A mapping of names to these, or to pairs of predictions and labels, draws
-        several over each other, at most seven, with a legend.
+        several over each other, at most seven, with a legend. A table of several classes (``multiclass=``) is drawn as
+        `small_multiples` draws it, and one with "confusion" as a heat map: what occurred less what was predicted, by predicted
+        and by true class, in bold where the interval misses the prediction; of more than twelve classes (or than `ax` has
+        room for), those of the largest errors.
     labels : array-like of shape (n,), optional
         0 or 1, or bool; with `positive` any two values.
     n_bins : int
@@ -99,6 +104,10 @@ def reliability_diagram(
     >>> ax.get_xlabel()
     'mean prediction'
     """
+    if labels is None and isinstance(predictions, ReliabilityTable) and predictions.parts is not None:
+        if predictions.multiclass == "confusion":
+            return _draw_confusion(predictions, ax)
+        return small_multiples(predictions, limit=limit, ax=ax)
     options = {"n_bins": n_bins, "sample_weight": sample_weight, "positive": positive}
     tables = tables_of(predictions, labels, "predictions", alpha=alpha, **options)
     n_left_out = len(tables) - MOST_SERIES
@@ -221,6 +230,8 @@ def tables_of(given: Any, labels: Any, argument: str, *, alpha: float | None, **
 
 def _table_of(item: Any, place: str, alpha: float | None, options: Any) -> ReliabilityTable:
     if isinstance(item, ReliabilityTable):
+        if item.parts is not None:
+            raise InputError("is a table of several classes", "draw it alone, or its parts by name", argument=place)
         return item
     if isinstance(item, (Parts, Estimator)):
         return table_of_fit(as_model_or_set(item, place), alpha)
@@ -298,7 +309,7 @@ LETTERS = 13  # of a title that fit in an inch
 
 @shared_docs(axes_or_new.__doc__)
 def small_multiples(
-    tables: Mapping[str, Any] | ModelSet,
+    tables: Mapping[str, Any] | ModelSet | ReliabilityTable,
     *,
     alpha: float | None = 0.1,
     columns: int | None = None,
@@ -310,15 +321,16 @@ def small_multiples(
 
     Parameters
     ----------
-    tables : mapping from name to ReliabilityTable, or ModelSet
+    tables : mapping from name to ReliabilityTable, or ModelSet, or ReliabilityTable of several classes
         As `fastbin.assess.reliability_table` makes them for the rows of each; or whatever else `reliability_diagram` takes. For
-        a set, the samples of its fits are drawn, model by model.
+        a set, the samples of its fits are drawn, model by model; for a table of several classes (``multiclass=``), its classes.
     alpha : float or None
         Of the intervals of all bins of one diagram together; tables have their own.
     columns : int, optional
         Diagrams in a row; by default four, or as many as make them largest on the axes given.
     most : int
-        Diagrams in all: those of the most samples, in the order given; a note says how many are left out.
+        Diagrams in all: those of the most samples, and of equally many those of the largest errors, in the order given; a note
+        says how many are left out.
     limit : float in (0, 1], optional
         Where all axes end. By default they show where the points and intervals are.
     ax : matplotlib Axes, optional
@@ -347,9 +359,12 @@ def small_multiples(
     """
     if isinstance(tables, Parts):
         tables = models_by_name(tables)
+    shares_rows = isinstance(tables, ReliabilityTable) and tables.multiclass not in (None, "top-label")
+    if isinstance(tables, ReliabilityTable) and tables.parts is not None:
+        tables = {str(key): table for key, table in tables.parts.items()}
     items = {name: coarser(table) for name, table in tables_of(tables, None, "tables", alpha=alpha).items()}
     most = check_count(most, "most")
-    largest = sorted(items, key=lambda name: items[name].n_samples, reverse=True)[:most]
+    largest = sorted(items, key=lambda name: (items[name].n_samples, items[name].ece()), reverse=True)[:most]
     shown = {name: table for name, table in items.items() if name in largest}
     columns = min(_best_columns(ax, len(shown)) if columns is None else check_count(columns, "columns"), len(shown))
     rows = math.ceil(len(shown) / columns)
@@ -361,16 +376,21 @@ def small_multiples(
         panel = ax.inset_axes(_place(row, column, rows, columns), facecolor=ax.get_facecolor())
         draw_diagonal(panel, low, high)
         draw_table(panel, table, series(0, look_of(ax)), scale=0.5)
-        panel.set(xlim=(low, high), ylim=(low, high), aspect="equal", xticks=[low, high], yticks=[low, high])
-        panel.set_title(_title(name, table.n_samples, panel), fontsize="small", pad=3)
+        panel.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_ticks([low, high], [f"{low:g}", f"{high:g}"])  # short, or neighbours touch
+        panel.set_title(_title(name, table, panel, gap=shares_rows), fontsize="small", pad=3)
         finish(panel)
         panel.tick_params(labelsize="x-small", labelleft=column == 0, labelbottom=number + columns >= len(shown))
         if column == 0 and row == rows - 1:
             panel.set_xlabel("mean prediction", fontsize="x-small", labelpad=-4)
             panel.set_ylabel("positive rate", fontsize="x-small", labelpad=-4)
     if len(shown) < len(items):
-        ax.text(1.0, 0.0, f"and {len(items) - len(shown):,} more", transform=ax.transAxes, ha="right", va="bottom",
-                fontsize="x-small", color=look_of(ax).guide)  # fmt: skip
+        which = ", of smaller errors" if shares_rows else ""
+        ax.annotate(
+            f"and {len(items) - len(shown):,} more{which}", (1.0, 0.0), (0.0, -5.0), xycoords="axes fraction",
+            textcoords="offset points", ha="right", va="top", fontsize="x-small", color=look_of(ax).guide,
+        )  # fmt: skip
     return ax
 
 
@@ -382,11 +402,11 @@ def _best_columns(ax: Axes | None, n: int) -> int:
     return max(range(1, n + 1), key=lambda columns: min(box.width / columns, box.height / math.ceil(n / columns)))
 
 
-def _title(name: str, n_samples: int, panel: Axes) -> str:
-    """The name and the number of samples, or as much of it as fits above the diagram."""
+def _title(name: str, table: ReliabilityTable, panel: Axes, *, gap: bool) -> str:
+    """The name and the number of samples (or the gap, where all have the same rows), or as much as fits above the diagram."""
     most = max(6, int(panel.get_window_extent().width / panel.figure.dpi * LETTERS))
-    count = f"  ({n_samples:,})"
-    return as_label(f"{name}{count}" if len(name) + len(count) <= most else shortened(name, most))
+    beside = f", gap {_gap_of(table)}" if gap else f"  ({table.n_samples:,})"
+    return as_label(f"{name}{beside}" if len(name) + len(beside) <= most else shortened(name, most))
 
 
 def _place(row: int, column: int, rows: int, columns: int) -> tuple[float, float, float, float]:
@@ -433,15 +453,9 @@ def top_label_diagram(
     >>> ax.get_ylabel()
     'share of right predictions'
     """
-    _, (named, true) = in_one_code(predicted=as_cells(predicted, "predicted"), labels=as_cells(labels, "labels"))
-    check_same_length(predicted=named, labels=true)
-    samples = check_samples(probabilities, named == true, sample_weight, name="probabilities")
-    if sample_weight is not None:
-        named = named[np.asarray(sample_weight) > 0]
     n_bins = check_count(n_bins, "n_bins", maximum=2**16)
     sums = np.zeros((4, n_bins))  # of the masses, and times them: stated, right, and their distance
-    for rows in rows_of_each(named):
-        part = samples.take(rows)
+    for _, part in top_label_parts(probabilities, predicted, labels, sample_weight):
         table = reliability_table(
             part.predictions, part.labels, grouping="fixed-width", n_bins=n_bins, sample_weight=part.weights, alpha=None
         )
@@ -471,3 +485,79 @@ def _draw_distances(ax: Axes, sums: Float64s) -> None:
     sizes = 14.0 + 50.0 * np.sqrt(shares[seen])
     marked: dict[str, Any] = {"marker": look.marker, "edgecolor": page.paper, "linewidth": 0.5}
     ax.scatter(stated, effective, s=sizes, color=look.colour, zorder=3, **marked)
+
+
+# ------------------------------------------------------------------------------------------------- confusion matrices
+
+MOST_CLASSES = 12  # of a heat map whose cells have room for a number
+CELL = 0.5  # inches, the width and height of a cell in a new figure
+LEAST_CELL = 0.36  # that holds a number
+LEAST_WIDTH = 4.2  # the note needs so much
+STRONGEST = 0.75  # part of a colour in the cell of the largest difference, where ink is still legible
+
+
+def _draw_confusion(table: ReliabilityTable, ax: Axes | None) -> Axes:
+    """Positive rate less mean prediction of each pair of a predicted and a true class, as numbers on colours."""
+    parts = dict(table.parts or {})
+    keys, named = list(parts), list(next(iter(parts.values())).predicted or ())
+    differences, errors, missed = (np.column_stack(columns) for columns in zip(*map(_cells_of, parts.values()), strict=True))
+    by_class = {key: float(errors[:, at].sum()) for at, key in enumerate(keys)}
+    for at, key in enumerate(named):
+        by_class[key] += float(errors[at].sum())
+    most = MOST_CLASSES if ax is None else min(MOST_CLASSES, max(3, int(_room_of(ax) / LEAST_CELL)))
+    largest = sorted(keys, key=lambda key: by_class[key], reverse=True)[:most]
+    across = [at for at, key in enumerate(keys) if key in largest]
+    down = [at for at, key in enumerate(named) if key in largest] or [0]
+    cell = CELL if ax is None else _room_of(ax) / len(across)
+    ax = axes_or_new(ax, CELL * len(down) + 1.1, max(CELL * len(across) + 1.9, LEAST_WIDTH))
+    counts = next(iter(parts.values())).counts
+    columns, rows = (short_names([str(each[at]) for at in order], 12) for each, order in ((keys, across), (named, down)))
+    _fill_cells(ax, differences[np.ix_(down, across)], missed[np.ix_(down, across)])
+    ax.set_xticks(range(len(across)), columns, rotation=0 if max(map(len, columns)) <= 0.8 * cell * LETTERS else 90)
+    ax.set_yticks(range(len(down)), [f"{name}  ({counts[at]:,})" for name, at in zip(rows, down, strict=True)])
+    ax.set(xlabel="true class", ylabel="predicted class  (rows)")
+    ax.tick_params(labelsize="small", length=0)
+    ax.spines[:].set_visible(False)
+    note = "rate of the class less its mean prediction"
+    if table.intervals is not None:
+        at_once = ", all at once" if table.simultaneous else ""
+        note += f"\nbold: outside its {sureness(table.alpha or 1.0)} interval{at_once}"
+    if len(across) < len(keys):
+        note += f"\nthe {len(across)} of {len(keys):,} classes with the largest errors"
+    ax.annotate(
+        note, (1.0, 0.0), (0.0, -3.0), xycoords=("axes fraction", ax.xaxis.label), textcoords="offset points", ha="right",
+        va="top", fontsize="x-small", color=look_of(ax).guide,
+    )  # fmt: skip
+    return ax
+
+
+def _room_of(ax: Axes) -> float:
+    """Inches for the cells, beside the names of the classes."""
+    box = ax.get_window_extent()
+    return max(0.0, float(min(box.width, box.height)) / ax.figure.dpi - 1.2)
+
+
+def _cells_of(part: ReliabilityTable) -> tuple[Float64s, Float64s, Bools]:
+    """The column of a class: differences, their parts in the error, and whether the interval misses the prediction."""
+    differences = part.positive_rates - part.mean_predictions
+    missed = np.zeros(len(differences), bool)
+    if part.intervals is not None:
+        missed = (part.mean_predictions < part.intervals[:, 0]) | (part.mean_predictions > part.intervals[:, 1])
+    return differences, part.masses * np.abs(differences), missed
+
+
+def _fill_cells(ax: Axes, differences: Float64s, missed: Bools) -> None:
+    """Colours from one end over paper to the other, and numbers."""
+    with needed_for("plots", extra="plots"):
+        from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+    look, strongest = look_of(ax), float(np.abs(differences).max())
+    paper = np.array(to_rgb(look.paper))
+    below, above = (tuple(paper + STRONGEST * (np.array(to_rgb(look.colours[at])) - paper)) for at in (1, 0))
+    shades = LinearSegmentedColormap.from_list("differences", [below, tuple(paper), above])
+    ax.imshow(differences, cmap=shades, vmin=-strongest or -1.0, vmax=strongest or 1.0, aspect="equal")
+    places = 3 if strongest < 0.1 else 2
+    for (row, column), entry in np.ndenumerate(differences):
+        text = f"{entry:+.{places}f}".replace("0.", ".", 1).replace("-", "\N{MINUS SIGN}") if round(entry, places) else "0"
+        weight = "bold" if missed[row, column] else "normal"
+        ax.text(column, row, text, ha="center", va="center", fontsize="x-small", color=look.ink, fontweight=weight)
