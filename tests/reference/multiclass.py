@@ -7,9 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
+Group = list[tuple[Fraction, int]]
+"""Predictions and labels of a bin."""
 
-def binned_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int = 15) -> Fraction:
-    """The l_1 calibration error in the bins of grouping "auto".
+
+def groups_of(predictions: Sequence[float], labels: Sequence[int], n_bins: int = 15) -> list[Group]:
+    """The rows in the bins of grouping "auto", ascending.
 
     Each distinct value is a bin where there are at most 100 of them and each has at least 50 samples. Else the edges are the
     sorted predictions number ceil(b n / n_bins), counted from 0, and a prediction equal to an edge lies above it.
@@ -20,12 +23,54 @@ def binned_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int 
     else:
         asked = min(n_bins, n)
         edges = {ordered[-(-b * n // asked)] for b in range(1, asked)}
-    bins: dict[int, list[tuple[Fraction, int]]] = defaultdict(list)
+    bins: dict[int, Group] = defaultdict(list)
     for prediction, label in zip(predictions, labels, strict=True):
         bins[sum(edge <= prediction for edge in edges)].append((Fraction(prediction), label))
     # The lowest sample as an edge cuts nothing off.
-    gaps = (abs(sum((prediction - label for prediction, label in group), Fraction(0))) for group in bins.values())
-    return sum(gaps, Fraction(0)) / n
+    return [bins[number] for number in sorted(bins)]
+
+
+def binned_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int = 15) -> Fraction:
+    """The l_1 calibration error in the bins of grouping "auto"."""
+    bins = groups_of(predictions, labels, n_bins)
+    gaps = (abs(sum((prediction - label for prediction, label in group), Fraction(0))) for group in bins)
+    return sum(gaps, Fraction(0)) / len(labels)
+
+
+def class_wise_groups(rows: Sequence[Sequence[float]], labels: Sequence[int], n_bins: int = 15) -> dict[int, list[Group]]:
+    """Of each class, its column in bins."""
+    columns = range(len(rows[0]))
+    return {j: groups_of([row[j] for row in rows], [int(label == j) for label in labels], n_bins) for j in columns}
+
+
+def top_label_groups(rows: Sequence[Sequence[float]], labels: Sequence[int], n_bins: int = 15) -> dict[int, list[Group]]:
+    """Of each predicted class (the first of equal ones), the largest probabilities of its rows in bins."""
+    found = {}
+    for j in range(len(rows[0])):
+        own = [(max(row), int(label == j)) for row, label in zip(rows, labels, strict=True) if row.index(max(row)) == j]
+        if own:
+            found[j] = groups_of([prediction for prediction, _ in own], [right for _, right in own], n_bins)
+    return found
+
+
+def confusion_groups(rows: Sequence[Sequence[float]], labels: Sequence[int]) -> dict[int, dict[int, Group]]:
+    """Of each class and each predicted class, the predictions of the class among the rows for which that one is predicted."""
+    found: dict[int, dict[int, Group]] = {j: defaultdict(list) for j in range(len(rows[0]))}
+    for row, label in zip(rows, labels, strict=True):
+        for j, prediction in enumerate(row):
+            found[j][row.index(max(row))].append((Fraction(prediction), int(label == j)))
+    return {j: dict(sorted(own.items())) for j, own in found.items()}
+
+
+def error_by_chance(groups: Sequence[Group]) -> Fraction:
+    """The mean error in these bins, by the law of each label sum, if the predictions are the frequencies of the labels."""
+    off = Fraction(0)
+    for group in groups:
+        law, expected = [Fraction(1)], sum((prediction for prediction, _ in group), Fraction(0))
+        for p, _ in group:
+            law = [(1 - p) * stay + p * rise for stay, rise in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
+        off += sum((chance * abs(ones - expected) for ones, chance in enumerate(law)), Fraction(0))
+    return off / sum(map(len, groups))
 
 
 def top_label_ece(
