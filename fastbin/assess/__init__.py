@@ -1,7 +1,8 @@
 """How calibrated is a predictor on test samples, and how certain is that?
 
 =========================================================  ===============================================================
-`reliability_table`                                        prediction, positive rate, count and interval, bin by bin
+`reliability_table`                                        prediction, positive rate, count and interval, bin by bin, also of
+                                                           several classes, and as confusion matrices
 `ece`, `squared_ece`                                       calibration errors: plug-in of any order, and debiased
 `brier_score`, `brier_decomposition`, `log_loss`,          proper scores and their parts
 `sharpness`, `roc_auc`

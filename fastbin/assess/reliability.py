@@ -20,14 +20,15 @@ from fastbin.assess.multiclass import ClassRows, top_label_parts
 from fastbin.assess.samples import MOST_BINS, N_BINS, ChanceLevel, Groups, Noise, Samples, group_samples, grouped_samples
 from fastbin.guarantees.certificate import sureness
 from fastbin.intervals import bonferroni, clopper_pearson, self_normalised_hoeffding, sidak
+from fastbin.intervals.binomial import ends_of_rows
 
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityTable(Table):
     """Bins of predictions, ascending, each with the mean prediction and the positive rate of its test samples.
 
-    Made by `reliability_table`. Bins without a sample are not rows of the table. Of several classes, the rows of one class
-    follow those of the other.
+    Made by `reliability_table`. Bins without a sample are not rows of the table. Rows of several classes stand
+    class by class.
 
     Attributes
     ----------
@@ -35,7 +36,7 @@ class ReliabilityTable(Table):
         How predictions were divided. "shared": another predictor's predictions were, and these are compared in its bins.
         "predicted": the rows for which one class is predicted are a bin. "mixed": classes differ in how theirs were divided.
     n_bins_asked : int
-        The number of bins asked for; for "values" the number of distinct predictions. Of several classes their sum.
+        The number of bins asked for; for "values" the number of distinct predictions; for several classes their sum.
     n_samples : int
         Test samples, frequencies included.
     lower, upper : float64 (n_rows,)
@@ -221,7 +222,7 @@ def reliability_table(
         "top-label": of each predicted class, the rows for which it is predicted, and its probability as a prediction of "it is
         right". "confusion": of each class, its column again, and the rows for which one class is predicted are a bin, whatever
         `n_bins` is; so the table is the confusion matrix that the predictions expect beside that of the labels, both as shares
-        of the rows of a predicted class. Of equal probabilities that in the first column is predicted.
+        of the rows of a predicted class. The first column is predicted where several have the largest probability.
     classes : sequence of k int or str, optional
         Which class each column stands for; by default 0 to k - 1.
     predicted : array-like of shape (n,), optional
@@ -236,11 +237,11 @@ def reliability_table(
     Notes
     -----
     The intervals are Clopper & Pearson's (1934), exact for bins of one value. In a bin of several values the frequencies of
-    its samples differ, and the label sum varies less than a binomial one (Hoeffding 1956), so the interval for their mean is
-    conservative. Importance-weighted bins get `fastbin.intervals.self_normalised_hoeffding`. They cover the truth behind the
-    *test* samples, which must not have been used in the fit.
+    its samples differ, and the interval is about their average: wider where one label is 1 or one is 0 (fastbin, Theorem F11,
+    after Hoeffding 1956). Importance-weighted bins get `fastbin.intervals.self_normalised_hoeffding`. They cover the truth
+    behind the *test* samples, which must not have been used in the fit.
 
-    Of several classes, ``ece()`` is `class_wise_ece` or `top_label_ece`. Predicted classes have rows of their own, so Sidak's
+    For several classes ``ece()`` is `class_wise_ece` or `top_label_ece`. Predicted classes have rows of their own, so Sidak's
     level is that of all bins together. Otherwise the classes share rows, and each of k classes has alpha / k (Bonferroni), with
     Sidak within it. If the gaps of "confusion" are 0, whoever acts on the predicted class can take the predictions for its
     frequencies: decision calibration for that decision (Zhao, Kim, Sahoo, Ma & Ermon 2021, "Calibrating predictions to
@@ -303,7 +304,8 @@ def table_of(
         if samples.is_weighted:
             intervals = self_normalised_hoeffding(ones, totals, counts, level, weight_bound)
         else:
-            intervals = clopper_pearson(label_sums, counts, level)
+            ends = clopper_pearson if by_value else ends_of_rows
+            intervals = ends(label_sums, counts, level)
     return ReliabilityTable(
         grouping=groups.grouping,
         n_bins_asked=groups.n_bins if by_value else n_bins,

@@ -23,7 +23,8 @@ from fastbin.assess import ReliabilityTable, reliability_table
 from fastbin.assess.multiclass import top_label_parts
 from fastbin.assess.samples import N_BINS
 from fastbin.guarantees.certificate import sureness
-from fastbin.intervals import clopper_pearson, sidak
+from fastbin.intervals import sidak
+from fastbin.intervals.binomial import ends_of_rows
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.plots._style import (
@@ -255,7 +256,7 @@ def coarser(table: ReliabilityTable) -> ReliabilityTable:
     intervals = None
     if table.intervals is not None and not table.is_weighted and table.alpha is not None:
         level = sidak(table.alpha, len(counts)) if table.simultaneous else table.alpha
-        intervals = clopper_pearson(label_sums, counts, level)
+        intervals = ends_of_rows(label_sums, counts, level)
     return replace(
         table, grouping="uniform-mass", n_bins_asked=len(first), lower=table.lower[first],
         upper=table.upper[np.append(first[1:] - 1, -1)], mean_predictions=means, positive_rates=rates, counts=counts,

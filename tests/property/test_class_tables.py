@@ -126,10 +126,13 @@ def test_each_interval_has_its_level(multiclass: str, simultaneous: bool) -> Non
 
 
 def by_beta(part: assess.ReliabilityTable, level: float) -> Any:
-    """Clopper & Pearson's intervals as quantiles of SciPy's beta law."""
+    """Quantiles of SciPy's beta law; where predictions differ and one label is 1, or one is 0, that of Markov's inequality."""
     x, n = part.label_sums, part.counts
     low = np.where(x == 0, 0.0, beta.ppf(level / 2.0, np.maximum(x, 1), n - x + 1))
     high = np.where(x == n, 1.0, beta.ppf(1.0 - level / 2.0, x + 1, np.maximum(n - x, 1)))
+    if part.grouping != "values":
+        low = np.where(x == 1, level / (2.0 * n), low)
+        high = np.where(x == n - 1, 1.0 - level / (2.0 * n), high)
     return np.column_stack([low, high])
 
 

@@ -38,13 +38,13 @@ def binned_ece(predictions: Sequence[float], labels: Sequence[int], n_bins: int 
 
 
 def class_wise_groups(rows: Sequence[Sequence[float]], labels: Sequence[int], n_bins: int = 15) -> dict[int, list[Group]]:
-    """Of each class, its column in bins."""
+    """The column of each class in bins."""
     columns = range(len(rows[0]))
     return {j: groups_of([row[j] for row in rows], [int(label == j) for label in labels], n_bins) for j in columns}
 
 
 def top_label_groups(rows: Sequence[Sequence[float]], labels: Sequence[int], n_bins: int = 15) -> dict[int, list[Group]]:
-    """Of each predicted class (the first of equal ones), the largest probabilities of its rows in bins."""
+    """The largest probabilities in bins, by predicted class (the first of equal ones)."""
     found = {}
     for j in range(len(rows[0])):
         own = [(max(row), int(label == j)) for row, label in zip(rows, labels, strict=True) if row.index(max(row)) == j]
@@ -54,7 +54,7 @@ def top_label_groups(rows: Sequence[Sequence[float]], labels: Sequence[int], n_b
 
 
 def confusion_groups(rows: Sequence[Sequence[float]], labels: Sequence[int]) -> dict[int, dict[int, Group]]:
-    """Of each class and each predicted class, the predictions of the class among the rows for which that one is predicted."""
+    """By class and by predicted class, the predictions of the class among the rows for which that one is predicted."""
     found: dict[int, dict[int, Group]] = {j: defaultdict(list) for j in range(len(rows[0]))}
     for row, label in zip(rows, labels, strict=True):
         for j, prediction in enumerate(row):
