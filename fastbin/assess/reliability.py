@@ -17,7 +17,17 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.multiclass import ClassRows, top_label_parts
-from fastbin.assess.samples import MOST_BINS, N_BINS, ChanceLevel, Groups, Noise, Samples, group_samples, grouped_samples
+from fastbin.assess.samples import (
+    MOST_BINS,
+    MOST_IN_ALL,
+    N_BINS,
+    ChanceLevel,
+    Groups,
+    Noise,
+    Samples,
+    group_samples,
+    grouped_samples,
+)
 from fastbin.guarantees.certificate import sureness
 from fastbin.intervals import bonferroni, clopper_pearson, self_normalised_hoeffding, sidak
 from fastbin.intervals.binomial import ends_of_rows
@@ -91,8 +101,8 @@ class ReliabilityTable(Table):
 
         The predictions are taken as the true frequencies, and labels are drawn. Each has an expectation and a 95 % point; for
         the ECE the expectation is computed, the rest simulated (10,000 draws, fixed seed). With importance weights label sums
-        are taken as normal. None for a table of a fit, and for more than 1,000 bins (of one class). Where classes share rows,
-        only the expectation of the ECE is known, and the rest is NaN.
+        are taken as normal. None for a table of a fit, and for more than 1,000 bins (of one class; 5,000 of all). Where
+        classes share rows, or have more than 1,000 bins, there is the expectation of the ECE alone, and the rest is NaN.
         """
         return None if self.noise is None else self.noise.level()
 
@@ -433,7 +443,9 @@ def joined(
         alpha=alpha,
         simultaneous=tables[0].simultaneous,
         is_weighted=tables[0].is_weighted,
-        noise=Noise.joined(noises, are_independent=own_rows) if len(noises) == len(tables) else None,
+        noise=Noise.joined(noises, are_independent=own_rows)
+        if len(noises) == len(tables) and sum(sizes) <= MOST_IN_ALL
+        else None,
         multiclass=multiclass,
         parts=parts,
         predicted=None if problems[0].predicted is None else tuple(key for own in problems for key in own.predicted or ()),

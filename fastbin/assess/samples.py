@@ -216,7 +216,8 @@ def grouped_samples(
 # which gives E|sum - mean| within 0.2 %. Predictions of a bin are first averaged in cells of equal width on the scale
 # asin(sqrt(p)): the variance of a sum then changes by less than 1e-5 of itself, and its mean not at all.
 
-MOST_BINS = 1000  # of more, the level is not computed
+MOST_BINS = 1000  # of more, no points are drawn, and the level of one class is not computed
+MOST_IN_ALL = 5000  # bins of all classes, some seconds; of more, the level is not computed
 LARGEST_EXACT = 100.0  # variance of a label sum
 WINDOW = 256  # sums around the mean whose chances are computed: at least 12 standard deviations on each side
 N_CELLS = 512
@@ -233,7 +234,8 @@ class ChanceLevel(NamedTuple):
     max_gap, max_gap_95 : float
         The same of the largest gap of a bin.
 
-    All but `ece` are NaN where the classes of a table share rows, so that their label sums are dependent.
+    All but `ece` are NaN where the classes of a table share rows, so that their label sums are dependent, and where a table of
+    several classes has more than 1,000 bins.
     """
 
     ece: float
@@ -295,7 +297,8 @@ class Noise(NamedTuple):
     def level(self) -> ChanceLevel:
         """The chance level: the expected error from the laws, the rest from 10,000 draws of all label sums, at a fixed seed."""
         generator = np.random.Generator(np.random.PCG64(SEED))
-        n_draws = N_DRAWS if self.are_independent else 0
+        has_points = self.are_independent and len(self.weights) <= MOST_BINS
+        n_draws = N_DRAWS if has_points else 0
         errors, largest, expected = np.zeros(n_draws), np.zeros(n_draws), 0.0
         columns = (self.weights, self.variances, self.first[:-1], self.first[1:])
         for weight, variance, start, end in zip(*(column.tolist() for column in columns), strict=True):
@@ -311,7 +314,7 @@ class Noise(NamedTuple):
             errors += distances
             np.maximum(largest, distances / weight, out=largest)
         total = float(self.weights.sum())
-        if not self.are_independent:
+        if not has_points:
             return ChanceLevel(expected / total, np.nan, np.nan, np.nan)
         points = np.quantile(errors / total, 0.95), np.quantile(largest, 0.95)
         return ChanceLevel(expected / total, float(points[0]), float(largest.mean()), float(points[1]))

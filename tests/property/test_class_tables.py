@@ -204,6 +204,20 @@ def test_classes_that_are_divided_differently() -> None:
     np.testing.assert_array_equal(table.gaps[:2], table.parts[0].gaps)
 
 
+def test_the_level_of_very_many_bins_is_the_expectation_or_nothing() -> None:
+    predicted, stated = np.repeat(np.arange(1200), 10), np.tile(np.arange(10) / 10, 1200)
+    right = predicted * (np.arange(12_000) % 3 > 0)
+    options = {"multiclass": "top-label", "predicted": predicted, "grouping": "values", "alpha": None}
+    few = assess.reliability_table(stated[:900], right[:900], **{**options, "predicted": predicted[:900]}).chance_level
+    many = assess.reliability_table(stated[:3000], right[:3000], **{**options, "predicted": predicted[:3000]}).chance_level
+    assert few is not None
+    assert many is not None
+    assert few.ece == pytest.approx(many.ece)  # all classes have the same predictions
+    assert few.ece < few.ece_95
+    assert math.isnan(many.ece_95)
+    assert assess.reliability_table(stated, right, **options).chance_level is None
+
+
 P2 = [[0.2, 0.8], [0.5, 0.5]]
 REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
     "InputError multiclass": (P2, {"multiclass": "one-vs-rest"}),
