@@ -37,8 +37,8 @@ from fastbin.intervals.binomial import ends_of_rows
 class ReliabilityTable(Table):
     """Bins of predictions, ascending, each with the mean prediction and the positive rate of its test samples.
 
-    Made by `reliability_table`. Bins without a sample are not rows of the table. Rows of several classes stand
-    class by class.
+    Made by `reliability_table`. Bins without a sample are not rows of the table. Those of several classes are in order of
+    the classes.
 
     Attributes
     ----------

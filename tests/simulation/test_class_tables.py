@@ -43,7 +43,7 @@ def rates_of(table: assess.ReliabilityTable, P: Any, truth: Any) -> Any:
 
 
 @pytest.mark.parametrize("multiclass", ["class-wise", "top-label", "confusion"])
-@pytest.mark.parametrize(("n", "runs"), sizes((300, 150), (1000, 3000)))
+@pytest.mark.parametrize(("n", "runs"), sizes((300, 150), (1000, 1000)))
 def test_all_intervals_hold_at_once(multiclass: str, n: int, runs: int) -> None:
     """The truth is not the prediction: it is drawn towards the first class."""
     for name, predictor in PREDICTORS.items():
@@ -61,7 +61,7 @@ def test_all_intervals_hold_at_once(multiclass: str, n: int, runs: int) -> None:
 
 
 @pytest.mark.parametrize("name", PREDICTORS)
-@pytest.mark.parametrize(("n", "runs"), sizes((400, 150), (4000, 2000)))
+@pytest.mark.parametrize(("n", "runs"), sizes((400, 150), (4000, 600)))
 def test_the_level_by_chance_is_that_of_drawn_labels(name: str, n: int, runs: int) -> None:
     rng = np.random.default_rng(6)
     P = PREDICTORS[name](rng, n)
