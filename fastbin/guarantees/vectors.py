@@ -15,9 +15,8 @@ from fastbin._base import html
 from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError
-from fastbin._base.shown import first_few
 from fastbin._base.table import Columns, Table, as_html
-from fastbin.guarantees.certificate import ABOUT, _Promise, rounded_up, sentences, sureness
+from fastbin.guarantees.certificate import ABOUT, _Promise, name_cells, rounded_up, sentences, sureness
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import ends_of_rows, exact_ends
 
@@ -83,7 +82,11 @@ class VectorCertificate(_Promise, Table):
         return {**columns, "interval": list(zip(of_each[6], of_each[7], strict=True)), "epsilon": list(of_each[8])}
 
     def _tables(self) -> tuple[str, ...]:
-        return (as_html({"class": [str(name) for name, _ in self.radii], "epsilon": [rounded_up(e) for _, e in self.radii]}, n_text=1),)
+        return (
+            as_html(
+                {"class": [str(name) for name, _ in self.radii], "epsilon": [rounded_up(e) for _, e in self.radii]}, n_text=1
+            ),
+        )
 
     def _about(self) -> str:
         return str(self).removesuffix(".")
@@ -98,10 +101,14 @@ class VectorCertificate(_Promise, Table):
         n_classes = len(self.radii) - 1
         mean = rounded_up(float(np.mean([radius for _, radius in self.radii])))
         of_rows = self.about == ABOUT[1]
-        over = f"the labels of the {self.n_samples:,} calibration samples" if of_rows else f"the {self.n_samples:,} calibration samples"
+        over = (
+            f"the labels of the {self.n_samples:,} calibration samples"
+            if of_rows
+            else f"the {self.n_samples:,} calibration samples"
+        )
         served = "the average served to its samples" if of_rows else "the average of what is served"
         truth = "the average of their true probabilities" if of_rows else "the true frequency"
-        left_out = f" (left out: {first_few(list(map(str, self.left_out)))}, as no sample has it)" if self.left_out else ""
+        left_out = f" (left out: {name_cells(list(self.left_out))}, as no sample has it)" if self.left_out else ""
         return (
             f"With probability at least {sureness(self.alpha)} over {over}, in every bin of the raw score of each of "
             f"{n_classes:,} classes{left_out}, and of the top label, {served} is within {rounded_up(self.epsilon)} of {truth} "
@@ -148,7 +155,14 @@ def _served_elsewhere(unlabelled: Float64s, levels: Float64s) -> tuple[Float64s,
 
 
 def _stated(
-    vector: Any, classes: tuple[Any, ...], n_samples: int, found: tuple[Float64s, ...], covered: Bools, *, alpha: float, about: str
+    vector: Any,
+    classes: tuple[Any, ...],
+    n_samples: int,
+    found: tuple[Float64s, ...],
+    covered: Bools,
+    *,
+    alpha: float,
+    about: str,
 ) -> VectorCertificate:
     """The certificate of these averages, interval ends and distances, (groups, bins) each."""
     means, lower, upper, radii = found

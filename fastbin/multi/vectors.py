@@ -226,7 +226,9 @@ class _Counted(NamedTuple):
 
 def _sums(at: Int64s, weights: Float64s, is_true: Bools, n_bins: int) -> Int64s:
     """int64 (n_bins, 2): the rows of each bin, and those with the label."""
-    return np.stack([np.bincount(at, counts, minlength=n_bins) for counts in (weights, weights * is_true)], axis=1).astype(np.int64)
+    return np.stack([np.bincount(at, counts, minlength=n_bins) for counts in (weights, weights * is_true)], axis=1).astype(
+        np.int64
+    )
 
 
 def edges_of(rows: _Counted, n_bins: int) -> Float64s:
