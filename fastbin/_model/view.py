@@ -111,15 +111,26 @@ def _model_facts(model: Model) -> dict[str, str]:
 
 def _set_facts(models: Models) -> dict[str, str]:
     methods = Counter(SCHEMES[model.scheme].title for _, model in models.numbered)
+    pooled = f"{len(models.pooled_cells):,} of the cells share one model, the pool"
     return {
         "Cells": f"{len(models):,} ({models.kind})",
         "Models": f"{models.n_models:,}, {models.n_bins:,} bins in all",
         "Methods": "; ".join(f"{title} ({count:,})" if len(methods) > 1 else title for title, count in methods.items()),
         "Values are the probability of": event_words(models.event) if models.event else "",
         "Calibration samples": f"{models.n_samples:,}",
-        "The pool": f"{len(models.pooled_cells):,} of the cells share one model, the pool" if models.pool is not None else "",
+        "The pool": pooled + why_pooled(models) if models.pool is not None else "",
         "Unknown cells": "are refused" if models.unknown == "refuse" else "get the value of the pool, without a promise",
     }
+
+
+def why_pooled(models: Models) -> str:
+    """How many samples per_class="auto" asked of a model, as the provenance says it, and why; to be put behind other words."""
+    steps = (models.provenance or {}).get("made_by")
+    step = steps[0] if isinstance(steps, list) and steps and isinstance(steps[0], dict) else {}
+    told = step.get("configuration")
+    if not isinstance(told, dict) or told.get("per_class") != "auto" or not isinstance(told.get("min_points"), int):
+        return ""
+    return f"; a model has at least {told['min_points']:,} samples, for a small epsilon in all bins together (per_class='auto')"
 
 
 def caveats(model: Model) -> Iterator[str]:

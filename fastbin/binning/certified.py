@@ -206,10 +206,9 @@ class _CheckedCertified(NamedTuple):
     def steps_of(self, source: Source) -> tuple[FittedSteps, int]:
         """The bins and steps of all samples, and the number of bins before ties."""
         groups, slices = find_with_slices(
-            source, lambda n_samples: sought_cuts(n_samples, self._n_bins(n_samples), fine=self.is_fine(n_samples)), MOST_STEPS,
-            self.seed,
+            source, lambda n: sought_cuts(n, self.n_bins_for(n), fine=self.is_fine(n)), MOST_STEPS, self.seed
         )  # fmt: skip
-        n_bins, fine = self._n_bins(groups.n_samples), self.is_fine(groups.n_samples)
+        n_bins, fine = self.n_bins_for(groups.n_samples), self.is_fine(groups.n_samples)
         fitted = fit_steps(groups, n_bins, self.seed, self.score_range, source.weighted, fine=fine)
         return fitted._replace(slices=slices), n_bins
 
@@ -228,14 +227,15 @@ class _CheckedCertified(NamedTuple):
             np.concatenate([scores, np.asarray(more, np.float64)]), np.concatenate([labels, np.zeros(len(more), np.uint8)]),
             frequencies, rows.score_range,
         )  # fmt: skip
-        n_bins, fine = self._n_bins(rows.n_samples()), self.is_fine(rows.n_samples())
+        n_bins, fine = self.n_bins_for(rows.n_samples()), self.is_fine(rows.n_samples())
         return fit_pooled_steps(RowsSource(pooled), rows, n_bins, self.seed, self.score_range, fine=fine), n_bins
 
     def is_fine(self, n_samples: int) -> bool:
         """Whether every score of so many labelled samples gets a step of its own."""
-        return self.given.values not in BIN_MEANS and has_fine_steps(n_samples, self._n_bins(n_samples))
+        return self.given.values not in BIN_MEANS and has_fine_steps(n_samples, self.n_bins_for(n_samples))
 
-    def _n_bins(self, n_samples: int) -> int:
+    def n_bins_for(self, n_samples: int) -> int:
+        """The number of bins, for which so many samples must be enough."""
         if n_samples == 0:
             raise no_samples()
         if self.given.n_bins == "auto":

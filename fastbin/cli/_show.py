@@ -12,7 +12,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s
 from fastbin._base.table import LONG
 from fastbin._model import view
-from fastbin._model.view import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of
+from fastbin._model.view import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of, why_pooled
 from fastbin.cli._console import text_table
 from fastbin.guarantees.certificate import event_words, moved_by, sureness
 
@@ -36,7 +36,7 @@ def _about_cells(models: ModelSet) -> Iterator[str]:
     if pooled:
         named = ", ".join(map(str, pooled[:8])) + (f" and {len(pooled) - 8:,} more" if len(pooled) > 8 else "")
         cells = f"{len(pooled):,} cell{'s' * (len(pooled) != 1)}"
-        yield f"The pool is the model of {cells} with too few samples for a model of their own: {named}."
+        yield f"The pool is the model of {cells} with too few samples for a model of their own: {named}{why_pooled(models)}."
     if models.unknown == "pool":
         yield "Rows of other cells get the value of the pool, without an interval and without a promise."
     else:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +23,11 @@ from fastbin._base.checks import (
     check_seed,
     compare_labels,
 )
-from fastbin._base.errors import ArgumentError, FastbinError, InputError, InputTypeError, Wording, by_name
+from fastbin._base.errors import ArgumentError, FastbinError, GuaranteeError, InputError, InputTypeError, Wording, by_name
 from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
 from fastbin._core.fit import lower_half
 from fastbin._fit.calibrator import Calibrator, Estimator
-from fastbin._fit.edges import on_fewer_bins, resolve_n_bins, ties_cost_bins
+from fastbin._fit.edges import on_fewer_bins, ties_cost_bins
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, check_rows
 from fastbin._fit.segments import CellRows, fit_segments
@@ -36,6 +37,14 @@ from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
+
+# With per_class="auto" all bins of all models are to keep epsilon = 0.15 at this alpha. The first number is the radius that the
+# mean labels of all bins keep at once, whatever the rates are. It is below 0.15 by as much as Clopper & Pearson's ends add, and
+# by far more where values are finer than bins, as the certificate then also has to know their average. The second number says
+# of how many bins each model has the samples: values that are means need two to tell scores apart, and the average of many
+# values is known worst where one bin holds all of them. tests/simulation/test_cells.py shows that these numbers are enough.
+ALPHA_OF_CLASSES = 0.1
+BINS_OF_CLASSES = {UniformMassBinning: (0.145, 2.0), CertifiedCalibration: (0.07, 1.5)}
 
 
 class CellKind(NamedTuple):
@@ -47,6 +56,7 @@ class CellKind(NamedTuple):
     thin: str = "pool"
     unknown: str = "refuse"
     pool_all: bool = False
+    least_pool: int = 1  # samples, where the pool has any
     event: str = ""
     provenance: bytes = b""
 
@@ -69,6 +79,8 @@ class CellKind(NamedTuple):
                     " for one model of all such cells",
                 ),
             )
+        if 0 < counts[thin].sum() < self.least_pool and not thin.all():
+            thin[np.where(thin, counts.max() + 1, counts).argmin()] = True
         return thin
 
 
@@ -276,16 +288,36 @@ class BinaryMethod:
     # What a cell must have for all bins that were asked for. A pool that has less gets bins in proportion: bins of a few
     # samples would widen the promise about all cells, as that is about the widest.
     min_points: int = 1
+    fewest_per_bin: int = 1  # above 1, bins that have less are fewer than asked
 
     @property
     def least(self) -> int:
         """The samples that a cell needs for what was asked."""
-        return self.calibrator._least_samples() if self.points_per_bin is None else 1
+        return self.calibrator._least_samples() if self.points_per_bin is None and self.fewest_per_bin == 1 else 1
 
     @property
     def needed(self) -> int:
         """The samples with which a cell gets what was asked."""
         return max(self.min_points, self.least)
+
+    def within_epsilon(self, n_samples: int) -> tuple[BinaryMethod, int]:
+        """The same with bins so large that all bins of all cells, which have so many samples together, keep one epsilon.
+
+        And the samples that every model must have. A method whose bins do not hold equally many samples stays, with 1.
+        """
+        radius, bins_of_model = BINS_OF_CLASSES.get(type(self.calibrator), (0.0, 0.0))
+        if n_samples == 0 or radius == 0.0 or getattr(self.calibrator, "scheme", "umd") == "ums":
+            return self, 1
+        from fastbin.guarantees import choose_n_bins  # needs SciPy
+
+        self.calibrator._least_samples()  # refuses what cannot be used
+        try:
+            most = choose_n_bins(n_samples, ALPHA_OF_CLASSES, radius)
+        except GuaranteeError:  # not even one bin
+            most = 1
+        fewest = -(-n_samples // most)
+        needed = math.ceil(bins_of_model * fewest)
+        return replace(self, fewest_per_bin=fewest, min_points=max(self.min_points, needed)), needed
 
     @property
     def at_once(self) -> UniformMassBinning | None:
@@ -300,11 +332,12 @@ class BinaryMethod:
     def bins_for(self, n_samples: Int64s) -> Int64s:
         """The bins of cells of so many samples where one call fits all; as `of` gives them."""
         if self.points_per_bin is not None:
-            return np.maximum(1, np.minimum(n_samples // self.points_per_bin, (n_samples + 1) // 2))
+            points = max(self.points_per_bin, self.fewest_per_bin)
+            return np.maximum(1, np.minimum(n_samples // points, (n_samples + 1) // 2))
         asked = self.calibrator.get_params()["n_bins"]
-        if isinstance(asked, str):
+        if self.fewest_per_bin > 1 or isinstance(asked, str):
             sizes, of_size = np.unique(n_samples, return_inverse=True)
-            return np.array([resolve_n_bins(asked, n) for n in sizes.tolist()], np.int64)[of_size]
+            return np.array([self._n_bins(asked, n) for n in sizes.tolist()], np.int64)[of_size]
         share = np.maximum(1, asked * np.minimum(n_samples, self.needed) // self.needed)
         return np.minimum(share, (n_samples + 1) // 2)
 
@@ -313,6 +346,8 @@ class BinaryMethod:
         if self.points_per_bin is not None:
             return _copy(self.calibrator, n_bins=int(self.bins_for(np.array([n_samples]))[0]))
         asked = self.calibrator.get_params().get("n_bins")
+        if self.fewest_per_bin > 1:
+            return _copy(self.calibrator, n_bins=self._n_bins(asked, n_samples))
         if n_samples >= self.needed or not isinstance(asked, int):
             return _copy(self.calibrator)
         low, high = 1, max(1, asked * n_samples // self.needed)
@@ -321,6 +356,12 @@ class BinaryMethod:
             enough = _copy(self.calibrator, n_bins=middle)._least_samples() <= n_samples
             low, high = (middle, high) if enough else (low, middle - 1)
         return _copy(self.calibrator, n_bins=low)
+
+    def _n_bins(self, asked: Any, n_samples: int) -> int:
+        """The bins of a cell of so many samples, where each has its fewest."""
+        if isinstance(asked, str):
+            asked = self.calibrator._check().n_bins_for(max(1, n_samples))
+        return max(1, min(asked, n_samples // self.fewest_per_bin))
 
 
 def _copy(calibrator: Calibrator, **changes: Any) -> Calibrator:
@@ -347,9 +388,9 @@ def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = 
     return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"), min_points)
 
 
-def provenance_of(estimator: Estimator[ModelSet], method: BinaryMethod) -> bytes:
-    """The provenance of a set: the configuration of the estimator, with the calibrator that was used."""
-    return of_estimator(estimator, calibrator=None if method.points_per_bin is not None else method.calibrator)
+def provenance_of(estimator: Estimator[ModelSet], method: BinaryMethod, **said: Any) -> bytes:
+    """The provenance of a set: the configuration of the estimator, with the calibrator, and what is `said`, as it was used."""
+    return of_estimator(estimator, calibrator=None if method.points_per_bin is not None else method.calibrator, **said)
 
 
 def fit_named(

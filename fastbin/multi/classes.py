@@ -19,9 +19,18 @@ from fastbin._base.cells import (
     refuse_other_order,
     require_classes,
 )
-from fastbin._base.checks import MOST_EVENT_BYTES, UNIT, alpha_by_name, as_scores, check_choice, check_same_length, check_scores
+from fastbin._base.checks import (
+    MOST_EVENT_BYTES,
+    UNIT,
+    alpha_by_name,
+    as_scores,
+    check_choice,
+    check_same_length,
+    check_sample_weight,
+    check_scores,
+)
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import FastbinWarning, GuaranteeError
+from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError
 from fastbin._base.frames import check_same_index, columns_of, like
 from fastbin._base.suspicions import LEVEL
 from fastbin._fit.calibrator import Estimator, asks_model
@@ -99,9 +108,10 @@ class TopLabelBinning(ClassBinning):
     Parameters
     ----------
     points_per_bin : int
-        A class that is predicted n times gets n // points_per_bin uniform-mass bins, at least one.
+        A class that is predicted n times gets n // points_per_bin uniform-mass bins, at least one; with ``per_class="auto"`` at
+        most so many.
     n_bins : int or "auto", optional
-        In place of it: the bins of each class.
+        In place of it: the bins of each class; with ``per_class="auto"`` at most.
     calibrator : calibrator, optional
         In place of both: what each class gets a copy of; any binary calibrator of the library.
     classes : array-like of shape (k,), optional
@@ -113,15 +123,18 @@ class TopLabelBinning(ClassBinning):
         What becomes of classes that are predicted fewer than `min_points` times, or never. "pool": one model for all of them.
         "refuse": an error that names the first.
     min_points : int
-        How often a class must be predicted to have a model of its own.
-    per_class : bool
-        Whether classes have models of their own. ``False`` is confidence calibration: one model for all predictions, whose
-        promise says nothing about one class.
+        How often a class must be predicted to have a model of its own; with ``per_class="auto"`` at least.
+    per_class : bool or "auto"
+        Whether classes have models of their own. "auto": with fewer bins, and only classes that are predicted so often that all
+        bins of all models together have an epsilon of about 0.15 or less at alpha = 0.1 (from some 200 rows on; see Notes).
+        ``True``: all classes that are predicted `min_points` times, with all bins that were asked for. ``False`` is confidence
+        calibration: one model for all predictions, whose promise says nothing about one class.
 
     Attributes
     ----------
     model_ : ModelSet
-        Of kind "top-label"; its keys are the classes.
+        Of kind "top-label"; its keys are the classes. ``model_.pooled_cells`` names those that are pooled, and
+        ``model_.provenance`` has the `min_points` that decided.
 
     See Also
     --------
@@ -131,6 +144,13 @@ class TopLabelBinning(ClassBinning):
     -----
     The predicted class is the one of the largest probability, of equal ones that in the lowest column. Given the scores and the
     predicted classes, the bins of all classes are independent, so they share one alpha exactly.
+
+    With ``per_class="auto"`` the number n of rows says how many samples a bin must have: n / ``choose_n_bins(n, 0.1, 0.145)``
+    of `UniformMassBinning`, and n / ``choose_n_bins(n, 0.1, 0.07)`` of `CertifiedCalibration`, whose certificate also has to
+    know the average of what a bin serves. A class has a model of its own if it has 2 or 1.5 times as many, and so has the pool:
+    where it would have fewer, though some, the class that is predicted least among the others joins it. No label has a part in
+    this, nor has the order of rows, so the certificate keeps its alpha; epsilon is what it says, and can be above 0.15 where
+    many scores are equal. For any other calibrator (also scheme "ums"), and with ``thin="refuse"``, "auto" is ``True``.
 
     References
     ----------
@@ -152,7 +172,7 @@ class TopLabelBinning(ClassBinning):
     thin: str = "pool"
     min_points: int = 50
     _: KW_ONLY
-    per_class: bool = True
+    per_class: bool | str = "auto"
 
     def fit(self, P: Any, labels: Any, sample_weight: Any = None) -> Self:
         """Fit to samples that the classifier was not trained on.
@@ -224,9 +244,18 @@ class TopLabelBinning(ClassBinning):
         method = binary_method(
             self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin, min_points=self.min_points
         )
-        policy = check_choice(self.thin, "thin", THIN) if self.per_class else "pool"
-        kind = CellKind("top-label", "class", "predicted", policy, pool_all=not self.per_class)
-        kind = kind._replace(provenance=provenance_of(self, method))
+        per_class, least_pool = _check_per_class(self.per_class), 1
+        policy = check_choice(self.thin, "thin", THIN) if per_class else "pool"
+        if per_class == "auto":
+            if policy == "pool":
+                weights = check_sample_weight(sample_weight)
+                frequencies = None if weights is None or weights.dtype.kind == "f" else weights
+                method, least_pool = method.within_epsilon(len(scores) if frequencies is None else int(frequencies.sum()))
+            per_class = "auto" if least_pool > 1 else True
+        made = provenance_of(self, method, per_class=per_class, min_points=method.min_points)
+        kind = CellKind(
+            "top-label", "class", "predicted", policy, pool_all=not per_class, least_pool=least_pool, provenance=made
+        )
         columns = np.array(sorted(range(len(classes)), key=lambda column: classes[column]), np.int64)
         keys, cells = [classes[column] for column in columns.tolist()], CellRows.of_codes(predicted, columns)
         fitted = fit_set(method, Given(scores, is_right, sample_weight), keys, cells, kind, columns)
@@ -276,6 +305,14 @@ class TopLabelBinning(ClassBinning):
     def _tops(self, P: Any, keys: Any) -> tuple[Array, Float64s]:
         predicted, scores = top_of(self._check_scored(P, keys))
         return self.classes_[predicted], scores
+
+
+def _check_per_class(value: Any) -> bool | str:
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, str) and value == "auto":
+        return value
+    raise InputError(None, "choose one of True, False, 'auto'", argument="per_class", value=value)
 
 
 def top_of(matrix: Float64s) -> tuple[Int64s, Float64s]:

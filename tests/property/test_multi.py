@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ from wordings import refuses
 import fastbin as fb
 import strategies
 from fitting import assert_same_model, bare
-from reference.multi import Cells, Part, class_wise, most_bins, segmented, softmax, top_label
+from reference.multi import Cells, Part, chosen, class_wise, fewest_per_bin, most_bins, segmented, softmax, top_label
 from strategies import LAYOUTS, CalibrationData
 
 EXAMPLES = 60
@@ -181,7 +182,7 @@ def test_classes_are_the_reference(draw: st.DataObject) -> None:
     matrix = matrices(rng, n, k, draw.draw(st.sampled_from(["ties", "continuous"])))
     labels = [rng.randrange(k) for _ in range(n)]
     points, min_points = draw.draw(st.sampled_from([1, 3, 10, 50])), draw.draw(st.sampled_from([1, 10, 50]))
-    per_class = draw.draw(st.booleans())
+    per_class = draw.draw(st.sampled_from([True, False, "auto"]))
     top = fb.multi.TopLabelBinning(points, min_points=min_points, per_class=per_class)
     models = quietly(top.fit, np.array(matrix), labels).model_
     cells = top_label(matrix, labels, points, min_points=min_points, per_class=per_class)
@@ -225,3 +226,50 @@ def test_a_pool_of_few_rows_has_bins_in_proportion(min_points: int) -> None:
             pool = quietly(cal.fit, scores, np.arange(n) % 2, np.arange(n) % 3).model_.pool
             share = 20 * min(n, max(min_points, needed)) // max(min_points, needed)
             assert pool.n_bins_asked == min(max(1, share), n // 2 if scheme == "ums" else most_bins(n, scheme))
+
+
+# ------------------------------------------------------------------------------------------------- per_class="auto"
+
+
+def some_predictions(rng: Random, n: int, k: int) -> tuple[list[int], list[float], list[int]]:
+    """Predicted classes of unequal shares, their scores, and labels."""
+    shares = [rng.choice([0.0, 0.3, 1.0, 3.0, 10.0]) for _ in range(k)]
+    predicted = rng.choices(range(k), shares if sum(shares) else None, k=n)
+    return predicted, [rng.random() for _ in range(n)], [rng.randrange(k) for _ in range(n)]
+
+
+@pytest.mark.sampled
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(60, 4000), k=st.integers(2, 30), certified=st.booleans())
+def test_counts_alone_say_which_classes_are_pooled(seed: int, n: int, k: int, certified: bool) -> None:
+    rng = Random(seed)
+    predicted, scores, labels = some_predictions(rng, n, k)
+    options: dict[str, Any] = {"calibrator": fb.CertifiedCalibration()} if certified else {}
+    fit = fb.multi.TopLabelBinning(classes=range(k), **options).fit_top
+    models = quietly(fit, scores, predicted, labels).model_
+    fewest = fewest_per_bin(n, 0.07 if certified else 0.145)
+    least = math.ceil((1.5 if certified else 2.0) * fewest)
+    counts = [predicted.count(c) for c in range(k)]
+    assert set(models.models) == chosen(counts, max(50, least), least)
+    for _, model in models.numbered:
+        if model.n_samples:
+            asked = (5 if model.n_samples < 1000 else 10) if certified else model.n_samples // 50
+            assert model.n_bins_asked == max(1, min(asked, model.n_samples // fewest))
+    order = rng.sample(range(n), n)
+    columns = ([column[at] for at in order] for column in (scores, predicted, labels))
+    assert quietly(fit, *columns).model_ == models
+    other = quietly(fit, scores, predicted, rng.sample(labels, n)).model_
+    assert other.pooled_cells == models.pooled_cells
+    assert [each.n_bins_asked for _, each in other.numbered] == [each.n_bins_asked for _, each in models.numbered]
+
+
+@pytest.mark.parametrize("n_bins", [None, 1, 3, 40, "auto"])
+def test_frequencies_are_rows_where_counts_say_which_classes_are_pooled(n_bins: Any) -> None:
+    rng = Random(3)
+    predicted, scores, labels = some_predictions(rng, 700, 6)
+    weights = [rng.randrange(5) for _ in range(700)]
+    fit = fb.multi.TopLabelBinning(n_bins=n_bins, classes=range(6)).fit_top
+    rows = [at for at in range(700) for _ in range(weights[at])]
+    repeated = quietly(fit, *([column[at] for at in rows] for column in (scores, predicted, labels))).model_
+    assert 0 < len(repeated.pooled_cells) < 6
+    assert quietly(fit, scores, predicted, labels, np.array(weights)).model_.same_map(repeated)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,8 @@ def certified(n_bins: int) -> fb.CertifiedCalibration:
 
 
 N_SEGMENTS = 33_140  # rows, of which the segments have 30 to 3,000
-TOP, CLASS_WISE, SEGMENTED = fb.multi.TopLabelBinning, fb.multi.ClassWiseBinning, fb.multi.SegmentedBinning
+CLASS_WISE, SEGMENTED = fb.multi.ClassWiseBinning, fb.multi.SegmentedBinning
+TOP, AUTO = partial(fb.multi.TopLabelBinning, per_class=True), fb.multi.TopLabelBinning
 CASES = {
     "top label, 3 classes": Case(lambda: classes(3, rare=False), 1500, lambda: TOP(50)),
     "top label, 3, rare": Case(lambda: classes(3), 1500, lambda: TOP(50)),
@@ -52,7 +54,7 @@ CASES = {
     "top label, 10, rare": Case(lambda: classes(10), 5000, lambda: TOP(50)),
     "top label, 10, rare, tied": Case(lambda: classes(10, rounded=True), 5000, lambda: TOP(50)),
     "top label, 10, certified": Case(lambda: classes(10), 5000, lambda: TOP(calibrator=certified(5)), OF_MAPS),
-    "confidence, 10, tied": Case(lambda: classes(10, rounded=True), 5000, lambda: TOP(100, per_class=False)),
+    "confidence, 10, tied": Case(lambda: classes(10, rounded=True), 5000, lambda: AUTO(100, per_class=False)),
     "class-wise, 3 classes": Case(lambda: classes(3, rare=False), 1500, lambda: CLASS_WISE(100)),
     "class-wise, 3, rare, tied": Case(lambda: classes(3, rounded=True), 1500, lambda: CLASS_WISE(100)),
     "class-wise, 10, rare, tied": Case(lambda: classes(10, rounded=True), 2000, lambda: CLASS_WISE(200)),
@@ -64,15 +66,22 @@ CASES = {
     "50 segments, tied, certified": Case(
         lambda: segments(rounded=True), N_SEGMENTS, lambda: SEGMENTED(certified(3)), ("conditional", "intervals", "epsilon")
     ),
+    "top label, 26, auto": Case(lambda: classes(26, rare=False), 3000, AUTO, AT_ONCE),
+    "top label, 26, auto, certified": Case(
+        lambda: classes(26, rare=False), 3000, lambda: AUTO(calibrator=fb.CertifiedCalibration()), ("conditional", "epsilon")
+    ),
 }  # fmt: skip
 # Not in the table of the page, for the time that 2,000 samples take; the slow tests look at them.
-UNTABLED = ("class-wise, 10, certified", "50 segments, tied, certified")
+OF_AUTO = ("top label, 26, auto", "top label, 26, auto, certified")
+UNTABLED = ("class-wise, 10, certified", "50 segments, tied, certified", *OF_AUTO)
 TABLED = [name for name in CASES if name not in UNTABLED]
 QUICK = {
     "top label, 3 classes": EVERY,
     "top label, 3, rare, tied": EVERY,
     "class-wise, 3, rare, tied": EVERY,
     "50 segments, tied": ("conditional", "intervals"),
+    "top label, 26, auto": AT_ONCE,
+    "top label, 26, auto, certified": ("conditional", "epsilon"),
 }
 
 
@@ -92,13 +101,17 @@ def check(found: dict[str, Any]) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", list(QUICK))
 def test_joint_promises(name: str) -> None:
-    check(run(CASES[name], 100, 11, QUICK[name]))
+    found = run(CASES[name], 100, 11, QUICK[name])
+    check(found)
+    assert name not in OF_AUTO or found["epsilon"].max() <= 0.15
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(CASES))
 def test_joint_promises_at_full_size(name: str) -> None:
-    check(run(CASES[name], 2000, 12, CASES[name].names))
+    found = run(CASES[name], 2000, 12, CASES[name].names)
+    check(found)
+    assert name not in OF_AUTO or np.quantile(found["epsilon"], 0.99) <= 0.15
 
 
 def test_the_populations_are_what_they_are_called() -> None:

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
+from fastbin._model.view import facts
+from fastbin.cli._show import facts as sentences
 from fastbin.multi import ClassWiseBinning, TopLabelBinning
 from fitting import bare
 
@@ -21,13 +24,13 @@ BOTH = pytest.mark.parametrize("estimator", [TopLabelBinning, ClassWiseBinning])
 
 
 def test_bins_follow_from_the_points_of_a_class() -> None:
-    models = TopLabelBinning(50).fit(P, Y).model_
+    models = TopLabelBinning(50, per_class=True).fit(P, Y).model_
     predicted = P.argmax(axis=1)
     counts = np.bincount(predicted)
     assert [models[c].n_bins_asked for c in range(3)] == (counts // 50).tolist()
     assert models.n_samples == N
-    assert [TopLabelBinning(n_bins=4).fit(P, Y).model_[c].n_bins for c in range(3)] == [4, 4, 4]
-    most = TopLabelBinning(1).fit(P, Y).model_
+    assert [TopLabelBinning(n_bins=4, per_class=True).fit(P, Y).model_[c].n_bins for c in range(3)] == [4, 4, 4]
+    most = TopLabelBinning(1, per_class=True).fit(P, Y).model_
     assert [most[c].n_bins_asked for c in range(3)] == ((counts + 1) // 2).tolist()
     assert [model.n_bins_asked for _, model in ClassWiseBinning(100).fit(P, Y).model_.numbered] == [9, 9, 9]
 
@@ -35,7 +38,7 @@ def test_bins_follow_from_the_points_of_a_class() -> None:
 def test_a_model_of_a_class_is_the_fit_of_its_predictions() -> None:
     predicted, tops = P.argmax(axis=1), P.max(axis=1)
     for calibrator in (fb.CertifiedCalibration(3, values="isotonic"), fb.ScalingBinning(3, scaler="none")):
-        cal = TopLabelBinning(calibrator=calibrator).fit(P, Y)
+        cal = TopLabelBinning(calibrator=calibrator, per_class=True).fit(P, Y)
         for c in range(3):
             rows = predicted == c
             assert cal.model_[c] == bare(type(calibrator)(**calibrator.get_params()).fit(tops[rows], Y[rows] == c).model_)
@@ -63,7 +66,7 @@ def test_the_lowest_column_wins_ties() -> None:
     tied = np.array([[0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [0.25, 0.25, 0.5]])
     assert TopLabelBinning().fit(P, Y).predict(tied)[0].tolist() == [0, 1, 2]
     third = np.full((60, 3), 1 / 3)
-    models = TopLabelBinning(100).fit(third, np.arange(60) % 3).model_
+    models = TopLabelBinning(100, per_class=True).fit(third, np.arange(60) % 3).model_
     assert list(models.models) == [0]
     assert models[0].n_samples == 60
 
@@ -79,7 +82,7 @@ def test_classes_that_are_never_predicted() -> None:
     with pytest.raises(fb.InputError, match="class 2 has 0 samples, and a model of its own needs 50"):
         TopLabelBinning(thin="refuse").fit(rows, labels)
     some = np.concatenate([rows, P[P.argmax(axis=1) == 2][:7]])
-    with_some = TopLabelBinning().fit(some, np.append(labels, [2] * 7)).model_
+    with_some = TopLabelBinning(per_class=True).fit(some, np.append(labels, [2] * 7)).model_
     assert with_some.pool.n_samples == 7
     absent = ClassWiseBinning().fit(P, np.where(Y == 2, 0, Y))
     assert absent.model_[2].n_positive == 0
@@ -245,3 +248,70 @@ def test_they_are_estimators_like_others(estimator: Any) -> None:
     assert again.model_ == cal.model_
     assert again.predict_one(0.7, 1) == cal.model_.predict_one(0.7, 1)
     assert cal.model_.kind == ("top-label" if estimator is TopLabelBinning else "class-wise")
+
+
+# ------------------------------------------------------------------------------------------------- per_class="auto"
+
+
+@pytest.mark.parametrize("calibrator", [None, fb.CertifiedCalibration()])
+@pytest.mark.parametrize("shares", ["equal", "zipf"])
+@pytest.mark.parametrize("k", [3, 10, 26, 100])
+def test_many_classes_have_a_joint_epsilon_that_says_something(k: int, shares: str, calibrator: Any) -> None:
+    sizes = np.ones(k) if shares == "equal" else 1.0 / np.arange(1, k + 1)
+    for n in (3000, 10_000):
+        rng = np.random.default_rng([k, n])
+        predicted, scores = rng.choice(k, n, p=sizes / sizes.sum()), rng.beta(2.0, 1.2, n)
+        rates = 1.0 / (1.0 + np.exp(-0.8 * np.log(scores / (1.0 - scores)) - rng.normal(0.0, 0.6, k)[predicted]))
+        labels = np.where(rng.random(n) < rates, predicted, (predicted + 1) % k)
+        cal = TopLabelBinning(calibrator=calibrator, classes=range(k)).fit_top(scores, predicted, labels)
+        assert cal.certificate().epsilon <= 0.15
+        if calibrator is None:
+            assert cal.certificate(bound="a-priori").epsilon <= 0.15
+        all_own = TopLabelBinning(calibrator=calibrator, classes=range(k), per_class=True).fit_top(scores, predicted, labels)
+        assert all_own.certificate().epsilon > cal.certificate().epsilon
+
+
+def test_auto_says_how_many_samples_a_model_took() -> None:
+    scores, predicted = RNG.random(3000), np.repeat([0, 1, 2, 3], [2000, 700, 200, 100])
+    cal = TopLabelBinning(classes=range(4)).fit_top(scores, predicted, np.zeros(3000, int))
+    (step,) = cal.model_.provenance["made_by"]  # type: ignore[index]
+    least = step["configuration"]["min_points"]
+    assert step["configuration"]["per_class"] == "auto"
+    assert 200 < least < 300
+    assert cal.model_.pooled_cells == (2, 3)
+    assert cal.get_params()["min_points"] == 50
+    for told in (facts(cal.model_)["The pool"], " ".join(sentences(cal.model_))):
+        assert f"a model has at least {least} samples" in told
+    assert "at least" not in facts(TopLabelBinning(min_points=900, per_class=True).fit(P, Y).model_)["The pool"]
+    again = TopLabelBinning(min_points=least, classes=range(4)).fit_top(scores, predicted, np.zeros(3000, int))
+    assert bare(again.model_) == bare(cal.model_)
+
+
+def test_a_pool_of_few_rows_gets_the_class_that_is_predicted_least() -> None:
+    predicted = np.repeat([0, 1, 2, 3], [1000, 600, 600, 9])
+    labels, scores = np.zeros(2209, int), RNG.random(2209)
+    assert TopLabelBinning(per_class=True).fit_top(scores, predicted, labels).model_.pooled_cells == (3,)
+    assert TopLabelBinning().fit_top(scores, predicted, labels).model_.pooled_cells == (1, 3)
+    none_left = TopLabelBinning(classes=range(4)).fit_top(scores[:2200], predicted[:2200], labels[:2200]).model_
+    assert none_left.pooled_cells == (3,)
+    assert none_left.pool.n_samples == 0
+    assert TopLabelBinning().fit_top(scores[-609:], predicted[-609:], labels[-609:]).model_.n_models == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"thin": "refuse", "min_points": 1},
+        {"calibrator": fb.PlattScaling()},
+        {"calibrator": fb.FixedWidthBinning(1)},
+        {"calibrator": fb.UniformMassBinning(3, scheme="ums")},
+    ],
+)
+def test_auto_is_true_where_bins_have_no_known_size_and_where_no_class_may_be_pooled(options: dict[str, Any]) -> None:
+    assert TopLabelBinning(**options).fit(P, Y).model_ == TopLabelBinning(**options, per_class=True).fit(P, Y).model_
+
+
+@pytest.mark.parametrize("value", ["yes", 2, None, np.ones(2)])
+def test_per_class_is_one_of_three(value: Any) -> None:
+    refuses("InputError per_class", TopLabelBinning(per_class=value).fit, P, Y)
+    assert TopLabelBinning(per_class=np.bool_(False)).fit(P, Y).model_.n_models == 1  # type: ignore[arg-type]
