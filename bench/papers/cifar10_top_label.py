@@ -109,8 +109,8 @@ def class_wise(estimator: fb.multi.ClassWiseBinning) -> Callable[[Rows, Rows], P
 
 
 OURS: dict[str, Any] = {
-    "TopLabelBinning": fb.multi.TopLabelBinning(50),
-    "TopLabelBinning, certified": fb.multi.TopLabelBinning(calibrator=fb.CertifiedCalibration()),
+    "TopLabelBinning": fb.multi.TopLabelBinning(50, per_class=True),
+    "TopLabelBinning, certified": fb.multi.TopLabelBinning(calibrator=fb.CertifiedCalibration(), per_class=True),
     "confidence, 50 points a bin": fb.multi.TopLabelBinning(50, per_class=False),
     "confidence, certified": fb.multi.TopLabelBinning(calibrator=fb.CertifiedCalibration(), per_class=False),
     "ClassWiseBinning": fb.multi.ClassWiseBinning(50),

@@ -77,7 +77,7 @@ OF_SETS = {
 @options.option("--class-labels LIST", "--classes: the class of each column. Default: its name, or 0, 1, ...")
 @options.option("--points-per-bin N", "--classes: the samples behind each uniform-mass bin (default: 50).", options.COUNT)
 @options.option("--thin pool|refuse", "Small cells share one model (default), or are refused.")
-@options.option("--min-points N", "The samples that a cell needs for its own model (default: 50).", options.COUNT)
+@options.option("--min-points N", "The samples that a cell needs for its own model, at least (default: 50).", options.COUNT)
 @options.option(
     "--unknown refuse|pool",
     "--segment: what segments get that FILE does not have: an error (default), or the pool's value without a promise.",

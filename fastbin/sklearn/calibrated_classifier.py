@@ -90,8 +90,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Kept for users of ``CalibratedClassifierCV``: an average of several models has no certificate, and ``True`` is refused.
     multiclass : {"vector", "top-label", "one-vs-rest"}
         For more than two classes: one map of the whole row (`VectorCalibration`), a calibrated probability that the top class
-        is the true one, for each predicted class by itself (`TopLabelBinning`), or a calibrated probability of each class
-        (`ClassWiseBinning`).
+        is the true one, for each predicted class by itself (`TopLabelBinning`, which pools classes that have too few rows for
+        a joint epsilon of about 0.15), or a calibrated probability of each class (`ClassWiseBinning`).
     sample_weight_kind : {"importance", "frequency"}
         What sample weights mean. "frequency": an integer n stands for n equal rows, and the certificate counts them. With
         "importance", weights other than 0 and 1 void the certificate.
