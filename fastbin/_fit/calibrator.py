@@ -73,7 +73,7 @@ class Estimator(Generic[M]):
     # The name of the event, where whoever calls `fit` has compared the labels with a positive one before.
     _event: str | None = None
     # Bound to the model's own method by `fit`, so that the hot path goes through no Python function.
-    predict_one: Callable[..., float]
+    predict_one: Callable[..., Any]
 
     @property
     def model_(self) -> M:

@@ -1,7 +1,7 @@
 """From the evidence of a vector model to a promise about its vectors: class by class, and for the top label.
 
-The rows of a class lie in bins of its raw score, whose edges never looked at a label; so do the rows of the top label, in bins of
-the largest raw entry. What is served may depend on all labels in any way: no event below mentions it.
+The rows of a class lie in bins of its raw score, whose edges never looked at a label; so do the rows of the top label, in bins
+of the largest raw entry. What is served may depend on all labels in any way: no event below mentions it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._base import html
 from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError
 from fastbin._base.table import Columns, Table, as_html
-from fastbin.guarantees.certificate import ABOUT, _Promise, name_cells, rounded_up, sentences, sureness
+from fastbin.guarantees.certificate import ABOUT, Promise, name_cells, rounded_up, sentences, sureness
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import ends_of_rows, exact_ends
 
@@ -29,14 +28,14 @@ _OF_ROWS = (
     "bins of a class, an equal share of alpha for each class and the top label"
 )
 _OF_POPULATION = (
-    "Clopper & Pearson 1934 for the rates of the bins, and the empirical Bernstein inequality (Maurer & Pontil 2009) for what is "
-    "served on average in them (fastbin, Theorem F20); Sidak's level over the bins of a class, an equal share of alpha for each "
-    "class and the top label"
+    "Clopper & Pearson 1934 for the rates of the bins, and the empirical Bernstein inequality (Maurer & Pontil 2009) for what "
+    "is served on average in them (fastbin, Theorem F20); Sidak's level over the bins of a class, an equal share of alpha for "
+    "each class and the top label"
 )
 
 
 @dataclass(frozen=True)
-class VectorCertificate(_Promise, Table):
+class VectorCertificate(Promise, Table):
     """The promise of a vector model, for all classes and the top label at once.
 
     ``str()`` gives it in one sentence, `explain` the theorem and the assumptions, `to_dict` everything as plain values, and
@@ -57,7 +56,7 @@ class VectorCertificate(_Promise, Table):
     n_samples : int
         The rows of the fit.
     radii : tuple of (class, float)
-        The largest distance of each class, and last that of the top label, called "top label"; left out are those of `left_out`.
+        The largest distance of each class, and last that of the top label, called "top label", without those of `left_out`.
     left_out : tuple of classes
         No row of the fit has these classes, so nothing is promised about them but what the label sums of the others imply.
     bins : tuple of tuples
@@ -91,15 +90,10 @@ class VectorCertificate(_Promise, Table):
     def _about(self) -> str:
         return str(self).removesuffix(".")
 
-    def _repr_html_(self) -> str:
-        reasons = html.paragraph(f"{self.theorem}.") + html.bullets(map(html.escape, self.assumptions))
-        sentence = f"<p><strong>{html.escape(str(self))}</strong></p>"
-        return html.notebook(sentence, html.folded("theorem and assumptions", reasons), *self._tables())
-
     def __str__(self) -> str:
         assert self.alpha is not None
         n_classes = len(self.radii) - 1
-        mean = rounded_up(float(np.mean([radius for _, radius in self.radii])))
+        mean = rounded_up(float(np.mean([radius for _, radius in self.radii[:-1]])))
         of_rows = self.about == ABOUT[1]
         over = (
             f"the labels of the {self.n_samples:,} calibration samples"
@@ -124,8 +118,8 @@ def certify_vector(vector: Any, classes: tuple[Any, ...], n_samples: int, alpha:
     is_population = about == ABOUT[0]
     if is_population and vector.unlabelled is None:
         raise GuaranteeError(
-            "nothing is known of what the map serves to rows that it was not fitted to; fit with unlabelled=, scores of the same "
-            "population without labels, or ask for about='calibration rows'"
+            "nothing is known of what the map serves to rows that it was not fitted to; fit with unlabelled=, rows of the "
+            "same population without labels, or ask for about='calibration rows'"
         )
     counts, ones, means = vector.counts[..., 0], vector.counts[..., 1], vector.means
     covered = counts > 0

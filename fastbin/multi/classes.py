@@ -392,7 +392,7 @@ class ClassWiseBinning(ClassBinning):
         for column, key in enumerate(classes):
             rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
             calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
-            models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
+            models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), event_of_class(key))
         self.model_ = ModelSet._of(models, kind="class-wise", columns=classes, provenance=provenance_of(self, method))
         for text in FittedSet(self.model_, told).warnings:
             warnings.warn(text, FastbinWarning, stacklevel=2)
@@ -464,7 +464,7 @@ class ClassWiseBinning(ClassBinning):
             )
 
 
-def _event_of_class(key: Key) -> str:
+def event_of_class(key: Key) -> str:
     """The event of a class's model: the class, where its name is not longer than that of an event."""
     event = str(key)
     return event if len(event.encode()) <= MOST_EVENT_BYTES else ""

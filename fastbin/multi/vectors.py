@@ -18,12 +18,12 @@ from fastbin._base.frames import columns_of, like
 from fastbin._base.suspicions import LEVEL
 from fastbin._fit.calibrator import Estimator, asks_model
 from fastbin._fit.edges import FEWER_BINS
-from fastbin.model import BinnedModel
 from fastbin._model.provenance import of_estimator
+from fastbin.model import BinnedModel
 from fastbin.multi.cells import Given, Told, binary_method, check_values, count_samples, fit_named, warnings_of
-from fastbin.multi.classes import ClassBinning, TopLabelBinning, _event_of_class, top_of
+from fastbin.multi.classes import ClassBinning, TopLabelBinning, event_of_class, top_of
 from fastbin.scaling.vectors import fit_vector
-from fastbin.vector_model import VectorMap, VectorModel
+from fastbin.vector_model import VectorModel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -39,17 +39,18 @@ EDGES_BY_EVERY = 5
 class VectorCalibration(Estimator[VectorModel]):
     """Calibrated probabilities of all classes, in rows that sum to 1, by one map of the whole row.
 
-    The map is the mean, in logarithms, of several: the row as it is, temperature scaling, vector scaling, a matrix with a ridge
-    towards it, and each class against the rest by the binary calibrator. Their weights follow from the numbers of rows and
-    classes. Each class then gets a trace of its share of the rows of the fit, so that none has probability 0.
+    A softmax of one affine map of the logarithms of a row: temperature scaling, three quarters, mixed with each class against
+    the rest by the binary calibrator, and corrected by a matrix (for more than 50 classes a diagonal one) under a ridge.
+    The least probability that is told from smaller ones is chosen with the temperature. Each class then gets a trace of its
+    share of the rows of the fit, so that none has probability 0.
 
     Parameters
     ----------
     keep_top : bool
         Whether the largest entry of a row stays the largest, so that decisions do not change.
     calibrator : calibrator, optional
-        What each class against the rest gets a copy of: a binary calibrator of the library whose values are steps, without random
-        keys. ``None``: ``CertifiedCalibration()``.
+        What each class against the rest gets a copy of: a binary calibrator of the library without random keys.
+        ``None``: ``CertifiedCalibration()``.
     n_bins : int or "auto"
         The bins of evidence of each class and of the top label, by their raw scores. "auto": two to ten, by the number of rows.
     {classes}
@@ -69,8 +70,8 @@ class VectorCalibration(Estimator[VectorModel]):
     `certificate` is about averages of what is served in bins of the raw scores, whose edges never look at a label, so that it
     holds for any map.
 
-    Fits are the same for any order of the rows and of the classes, but for rounding. O(n k) a step of the search, of some twenty;
-    with a matrix, for at most 50 classes, O(n k**2).
+    Fits are the same for any order of the rows and of the classes, but for rounding. O(n k) for each of some fifty passes; with
+    a matrix, for at most 50 classes, O(n k**2).
 
     References
     ----------
@@ -85,8 +86,8 @@ class VectorCalibration(Estimator[VectorModel]):
     >>> y = np.array([rng.choice(3, p=(row + 1) / 4) for row in P])
     >>> cal = fb.multi.VectorCalibration().fit(P, y)
     >>> cal.predict([[0.1, 0.7, 0.2], [0.0, 0.5, 0.5]]).round(2)
-    array([[0.28, 0.42, 0.3 ],
-           [0.25, 0.37, 0.37]])
+    array([[0.3 , 0.38, 0.32],
+           [0.25, 0.35, 0.41]])
     """
 
     keep_top: bool = False
@@ -133,7 +134,7 @@ class VectorCalibration(Estimator[VectorModel]):
         for column, key in enumerate(classes):
             rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
             calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
-            models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
+            models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), event_of_class(key))
         refuse_keys(models)
         of_models = np.stack([model.predict(matrix[:, column]) for column, model in enumerate(models.values())], axis=1)
         fitted = fit_vector(matrix, truth, weights, of_models, keep_top=bool(self.keep_top))

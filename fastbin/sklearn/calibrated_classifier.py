@@ -23,8 +23,8 @@ from fastbin._base.cells import Key, divided_by_sums
 from fastbin._base.checks import MOST_EVENT_BYTES, check_choice, check_event, event_of
 from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
 from fastbin._model.parts import At, Parts
-from fastbin.multi import ClassWiseBinning
 from fastbin.guarantees.certificate import ABOUT
+from fastbin.multi import ClassWiseBinning
 from fastbin.multi.classes import top_of
 from fastbin.sklearn.calibrating import MULTICLASS, CalibrationRows, fit_calibrator, without_promise
 from fastbin.sklearn.training import (

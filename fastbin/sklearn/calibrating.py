@@ -115,10 +115,10 @@ def without_promise(fitted: M, why: str) -> M:
         no_ties = no_ties if model.ties == "whole" else {}
         return model._derived("CalibratedClassifier", scheme="other", note=why, **no_ties)
 
-    changed = _changed(fitted, other)
+    changed: Any = _changed(fitted, other)
     if isinstance(changed, VectorModel):
         without = changed.vector._replace(edges=None, counts=None, means=None, unlabelled=None)
-        return VectorModel._of(changed.models, without, provenance=changed._provenance)
+        changed = VectorModel._of(changed.models, without, provenance=changed._provenance)
     return changed
 
 

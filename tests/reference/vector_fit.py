@@ -1,7 +1,7 @@
 """The fit of a vector model in NumPy and SciPy: slow, and meant to be read.
 
-Exponents slopes z + intercepts + mixing z + share log q, with z = log(max(p, least)), are fitted by a likelihood with a ridge. Its
-strength is a number of rows that are in doubt: a row counts q (1 - q) for a class of probability q.
+Exponents slopes z + intercepts + mixing z + share log q, with z = log(max(p, least)), are fitted by a likelihood with a ridge.
+Its strength is a number of rows that are in doubt: a row counts q (1 - q) for a class of probability q.
 """
 
 from __future__ import annotations

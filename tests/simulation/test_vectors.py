@@ -1,7 +1,7 @@
 """Certificates of vectors against populations whose truth is a sum: how often any interval of any class misses.
 
-A population is a list of rows, each with the chances of its classes and the raw scores that a classifier gives it; a sample draws
-rows with replacement, and a class by the chances. So the truth of a bin, and what is served in it, are means over its rows.
+A population is a list of rows, each with the chances of its classes and the raw scores that a classifier gives it; a sample
+draws rows with replacement, and classes by the chances. So the truth of a bin, and what is served in it, are means over rows.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ def misses(model: VectorModel, rows: Rows, about: str, alpha: float = ALPHA) -> 
 CASES = [(3, "plain", 300), (3, "zeros", 1000), (10, "rare", 1000), (10, "empty", 500), (10, "bimodal", 1000)]
 
 
-@pytest.mark.parametrize("k, kind, n", CASES)
+@pytest.mark.parametrize(("k", "kind", "n"), CASES)
 @pytest.mark.parametrize("about", ["calibration rows", "population"])
 def test_few_samples_miss(k: int, kind: str, n: int, about: str) -> None:
     assert_at_most(count_misses(k, kind, n, about, 40), 40)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k, kind, n", [*CASES, (50, "rare", 1000)])
+@pytest.mark.parametrize(("k", "kind", "n"), [*CASES, (50, "rare", 1000)])
 @pytest.mark.parametrize("about", ["calibration rows", "population"])
 def test_coverage(k: int, kind: str, n: int, about: str) -> None:
     assert_at_most(count_misses(k, kind, n, about, 2000), 2000)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference.vector_fit import fit_affine_map
-from reference.vectors import predict
 from scipy.stats import beta
+from wordings import refused
 
 import fastbin as fb
 from fastbin.multi import VectorCalibration, VectorModel
 from fastbin.scaling import vectors
-from wordings import refused
+from reference.vector_fit import fit_affine_map
+from reference.vectors import predict
 
 RNG = np.random.default_rng(28)
 N, K = 900, 4
@@ -36,7 +36,8 @@ def test_rows_sum_to_1_and_no_entry_is_0_or_1() -> None:
     certain = np.vstack([zeros, np.eye(K)])
     values = cal.predict(certain)
     np.testing.assert_allclose(values.sum(axis=1), 1.0, atol=1e-12)
-    assert 0.0 < values.min() and values.max() < 1.0
+    assert values.min() > 0.0
+    assert values.max() < 1.0
     assert log_loss(values[:N], Y) < log_loss(np.maximum(zeros, 1e-9), Y)
 
 
@@ -136,7 +137,8 @@ def test_hard_rows_have_a_fit(k: int) -> None:
     rows = rng.dirichlet([0.3] * k, 200)
     for labels in (rows.argmax(axis=1), np.minimum(rows.argmax(axis=1), k - 2), np.zeros(200, int)):
         values = VectorCalibration().fit(rows, labels).predict(rows)
-        assert np.isfinite(values).all() and 0.0 < values.min()
+        assert np.isfinite(values).all()
+        assert values.min() > 0.0
 
 
 # ------------------------------------------------------------------------------------------------- what is certain
@@ -152,7 +154,7 @@ def test_the_certificate_of_rows_by_hand() -> None:
         top = P.argmax(axis=1)
         of_top = group == K
         scores = P.max(axis=1) if of_top else P[:, group]
-        labels = Y == top if of_top else Y == group
+        labels = top == Y if of_top else group == Y
         values = served[np.arange(N), top] if of_top else served[:, group]
         bins = np.searchsorted(edges[group], scores, "right")
         assert np.bincount(bins).tolist() == [N // 3] * 3
@@ -165,7 +167,8 @@ def test_the_certificate_of_rows_by_hand() -> None:
         assert radius == pytest.approx(max(distances), rel=1e-9)
     assert certificate.epsilon == max(radius for _, radius in certificate.radii)
     table = certificate.to_pandas()
-    assert len(table) == 3 * (K + 1) and table["count"].sum() == N * (K + 1)
+    assert len(table) == 3 * (K + 1)
+    assert table["count"].sum() == N * (K + 1)
     assert "of each of 4 classes, and of the top label" in str(certificate)
     assert certificate.to_dict()["about"] == "calibration rows"
 

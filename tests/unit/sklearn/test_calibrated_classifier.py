@@ -261,7 +261,8 @@ def test_any_calibrator(calibrator: Any) -> None:
     assert clf.model_.scheme == alone.scheme
     np.testing.assert_allclose(clf.model_.predict(scores, seed=0), alone.predict(scores, seed=0), atol=1e-6)
     assert calibrator._model is None, "what the user gave is not fitted"
-    several = CalibratedClassifier(LogisticRegression(), calibrator=calibrator, multiclass="top-label", random_state=0).fit(X3, Y3)
+    options = {"calibrator": calibrator, "multiclass": "top-label", "random_state": 0}
+    several = CalibratedClassifier(LogisticRegression(), **options).fit(X3, Y3)
     np.testing.assert_allclose(several.predict_proba(X3).sum(axis=1), 1.0)
 
 
@@ -492,8 +493,9 @@ def test_a_class_that_a_fold_never_saw_has_probability_0_there() -> None:
         )
     assert clf.predict_proba(X3).shape == (3000, 3)
     assert clf.model_[2].n_samples == 3000
+    one_bin = {"cv": folds, "calibrator": fb.FixedWidthBinning(1)}
     with pytest.warns(fb.FastbinWarning, match="missing"):
-        tops = CalibratedClassifier(GaussianNB(), cv=folds, multiclass="top-label", calibrator=fb.FixedWidthBinning(1)).fit(X3, y)
+        tops = CalibratedClassifier(GaussianNB(), multiclass="top-label", **one_bin).fit(X3, y)
     fits = [GaussianNB().fit(X3[train], y[train]) for train, _ in folds]
     seen = np.zeros((3000, 3))
     seen[:1500, :2], seen[1500:] = fits[0].predict_proba(X3[:1500]), fits[1].predict_proba(X3[1500:])
