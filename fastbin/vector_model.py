@@ -112,13 +112,13 @@ class VectorModel(Saved, NativeVectorModel):
         Parameters
         ----------
         P : array-like of shape (n, k)
-            Probabilities, a column for each of `classes`; rows sum to 1, within 1e-6 (float32: 1e-4). Of a data frame the
-            columns are taken as they stand, and names in another order than `classes` are refused.
+            Probabilities, a column for each of `classes`; rows sum to 1, within 1e-6 (float32: 1e-4). The
+            columns of a data frame are taken as they stand, and names in another order than `classes` are refused.
 
         Returns
         -------
         float64 (n, k)
-            Rows sum to 1, but for rounding; no entry is 0 or 1. Of a data frame or an Arrow table, one with the names of its
+            Rows sum to 1, but for rounding; no entry is 0 or 1. A data frame or an Arrow table gives one with the same
             columns.
 
         Raises
@@ -146,7 +146,7 @@ class VectorModel(Saved, NativeVectorModel):
         return out
 
     def certificate(self, alpha: float = 0.1, *, about: str = "calibration rows") -> VectorCertificate:
-        """What is certain about the vectors, for all classes and the top label at once.
+        """The guarantee about the vectors, for all classes and the top label at once.
 
         Parameters
         ----------

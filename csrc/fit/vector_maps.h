@@ -37,7 +37,7 @@ typedef struct affine_problem {
 
 #define VECTOR_INTERRUPTED UINT32_MAX
 
-/* The doubles of scratch that a fit needs; 0 if that is no size_t. */
+/* The doubles of scratch that a fit needs; 0 if a size_t does not hold them. */
 size_t fastbin_affine_scratch(size_t k, int is_matrix);
 
 /* The minimum, D and then c in `parameters`, which begin where they are. Returns the steps taken: most_steps if it was not reached;

@@ -243,7 +243,7 @@ cdef class SetOwner:
             PyBuffer_Release(&view)
 
     cdef int _refuse_others(self, const void *data, Py_ssize_t size) except -1:
-        """For the bytes of what is no set."""
+        """Refuses the bytes of other kinds."""
         if size >= 4 and memcmp(data, b"\x89FBM", 4) == 0:
             raise FormatError("a single model, and not a set of models: BinnedModel.from_bytes and fastbin.load read it")
         if size >= 4 and memcmp(data, b"\x89FBV", 4) == 0:

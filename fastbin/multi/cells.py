@@ -97,7 +97,7 @@ class FittedSet(NamedTuple):
 
 
 def warnings_of(told: Told, n_models: int) -> list[str]:
-    """What the fits of so many models had to say: what is of one kind in one."""
+    """The warnings of the fits of so many models, those of one kind in one."""
     found = []
     of_kind: dict[str, Told] = {FALLS: [], HARD_LABELS: [], "": []}
     for name, text in told:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Bins of evidence with n rows: as many as keep an exact interval of a bin near .05 at 5,000 rows.
 MOST_BINS, BINS_AT_1000 = 10, 2.3
-# Of the rows without labels, every so many chooses the edges; the others say what is served.
+# One in so many rows without labels chooses the edges; the others say what is served.
 EDGES_BY_EVERY = 5
 
 
@@ -158,7 +158,7 @@ class VectorCalibration(Estimator[VectorModel]):
         Returns
         -------
         float64 (n, k)
-            Rows sum to 1, but for rounding; no entry is 0 or 1. Of a data frame or an Arrow table, one with the names of its
+            Rows sum to 1, but for rounding; no entry is 0 or 1. A data frame or an Arrow table gives one with the same
             columns.
         """
         classes = self.model_.classes
