@@ -256,7 +256,7 @@ static void remember(memory *kept, double length, const double *direction, const
 /* Doubles: by_column, constants, of_columns, e, and of the parameters: scale, two gradients, direction, trial, the memory. */
 size_t fastbin_affine_scratch(size_t k, int is_matrix) {
   size_t n_slopes, n_parameters;
-  if (is_matrix && k > UINT32_MAX) return 0;
+  if (k > SIZE_MAX / 4 || (is_matrix && k >> (4 * sizeof k) != 0)) return 0;
   n_slopes = is_matrix ? k * k : k;
   n_parameters = n_slopes + k;
   if (n_parameters > SIZE_MAX / sizeof(double) / (2 * MEMORY + 16)) return 0;

@@ -509,15 +509,16 @@ typedef enum fastbin_unknown {
 #define FASTBIN_MAX_KEY_SIZE 1024 /* bytes of a text */
 
 /*
- * The map of a VECTOR set of K classes, whose arrays follow its columns. With p the row, z = log(max(p, least)) and q the values that
- * the models of the classes give to their columns:
+ * The map of a VECTOR set of K >= 2 classes without a pool, whose arrays follow its columns. Its models are step functions without
+ * random keys that take every probability. With p the row, z = log(max(p, least)) and q the values that the models of the classes
+ * give to their columns:
  *
  *     u_k = slopes_k z_k + sum over j of mixing_kj z_j + intercepts_k + of_models log(max(q_k, 1e-12))
  *     value_k = (1 - of_priors) e^u_k / (sum over j of e^u_j) + of_priors priors_k
  *
- * With keep_top, entries above that of the column where p is largest (of equal ones the lowest) become equal to it, and their sum
- * stays. The bins are evidence: in group g, the scores p_g for g < K and max p for g = K, with the label that the class is g, or that
- * of the largest entry. Scoring does not look at them.
+ * With keep_top, entries above that of the column where p is largest (of equal ones the lowest) come down to the double below it,
+ * and it takes what they lose. The bins are evidence: in group g, the scores p_g for g < K and max p for g = K, with the label that
+ * the class is g, or that of the largest entry. Scoring does not look at them.
  */
 typedef struct fastbin_vector_map {
   double of_models;         /* in [0, 1] */
@@ -527,7 +528,7 @@ typedef struct fastbin_vector_map {
   int32_t n_bins;           /* of each group; 0 without evidence */
   const double *slopes;     /* K */
   const double *intercepts; /* K */
-  const double *priors;     /* K, positive */
+  const double *priors;     /* K, positive, with the sum 1 */
   const double *mixing;     /* K x K by rows, for at most FASTBIN_MAX_MIXED classes; NULL: zeros */
   const double *edges;      /* (K + 1) x (n_bins - 1), not falling, in [0, 1]: a bin begins with its lower edge */
   const int64_t *counts;    /* (K + 1) x n_bins x 2: the rows of the fit in each bin, and those with the label */
@@ -604,10 +605,10 @@ FASTBIN_API fastbin_status fastbin_set_assign_batch(const fastbin_set *set, cons
 
 /*
  * The calibrated probabilities of n_rows rows of one probability for each class, by columns: values has as many entries as
- * `probabilities`, and no memory in common with it. The rows of values sum to 1 but for rounding, and no entry is 0 or 1; that of a single
- * row does not depend on the others. The same bits on every processor. FASTBIN_ERROR_ARGUMENT for a set of another kind; on
- * FASTBIN_ERROR_SCORE_NAN and FASTBIN_ERROR_SCORE_RANGE *bad_entry (may be NULL) is the first bad entry, counted through all rows.
- * Rows that do not sum to 1 are taken as they are. No allocation.
+ * `probabilities`, and no memory in common with it. The rows of values sum to 1 but for rounding, and no entry is 0. The values of
+ * a row do not depend on other rows. The same bits on every processor. FASTBIN_ERROR_ARGUMENT for a set of another kind; on
+ * FASTBIN_ERROR_SCORE_NAN and FASTBIN_ERROR_SCORE_RANGE *bad_entry (may be NULL) is the first bad entry, counted through all rows,
+ * and the values of its row and of later rows are not specified. Rows that do not sum to 1 are taken as they are. No allocation.
  */
 FASTBIN_API fastbin_status fastbin_vector_predict(const fastbin_set *set, const double *probabilities, size_t n_rows,
                                                   double *values, size_t *bad_entry);

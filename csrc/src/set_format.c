@@ -259,6 +259,14 @@ static int take_evidence(const payload *payloads, size_t n_keys, fastbin_vector_
   return payloads[UNLB].size == 24 * sizes.bins;
 }
 
+/* Whether a word of a section has the bits of -0.0, which are those of no count and of no flag either. */
+static int has_negative_zero(const payload *from) {
+  for (size_t at = 0; at + 8 <= from->size; at += 8) {
+    if (is_negative_zero(double_of(get_u64(from->start + at)))) return 1;
+  }
+  return 0;
+}
+
 /* The map of a vector set, if there is one. Returns 0 if its sections cannot be those of so many columns. */
 static int take_vector(const payload *payloads, fastbin_set_spec *spec, fastbin_vector_map *map, unsigned char **free_part) {
   const unsigned char *at = payloads[VECT].start;
@@ -266,6 +274,7 @@ static int take_vector(const payload *payloads, fastbin_set_spec *spec, fastbin_
   memset(map, 0, sizeof *map);
   if (!at) return !payloads[SEEN].start && !payloads[UNLB].start;
   if (size < 8 * VECTOR_HEAD) return 0;
+  if (has_negative_zero(&payloads[VECT]) || has_negative_zero(&payloads[SEEN]) || has_negative_zero(&payloads[UNLB])) return 0;
   map->of_models = take_double(&at);
   map->of_priors = take_double(&at);
   map->least = take_double(&at);
@@ -337,8 +346,8 @@ static fastbin_status decode_set(const payload *payloads, fastbin_set_spec *spec
   fastbin_model **models;
   fastbin_status status;
   fastbin_vector_map map;
-  if (!take_vector(payloads, spec, &map, &scratch) || !take_keys(&payloads[KEYS], spec, &scratch) || !take_numbers(&payloads[CELL], &spec->model_of_key, &scratch) ||
-      !take_numbers(&payloads[COLS], &spec->columns, &scratch)) {
+  if (!take_vector(payloads, spec, &map, &scratch) || !take_keys(&payloads[KEYS], spec, &scratch)) return FASTBIN_ERROR_CONTENT;
+  if (!take_numbers(&payloads[CELL], &spec->model_of_key, &scratch) || !take_numbers(&payloads[COLS], &spec->columns, &scratch)) {
     return FASTBIN_ERROR_CONTENT;
   }
   status = take_models(payloads, (size_t)spec->n_models, &models);

@@ -57,6 +57,21 @@ static int evidence_can_be(const fastbin_vector_map *map, int32_t n_keys) {
          unlabelled_can_be(map->unlabelled, sizes.unlabelled);
 }
 
+/* Positive, and with the sum 1 but for rounding, as that of the values is. */
+static int priors_can_be(const double *priors, size_t n) {
+  double sum = 0.0;
+  if (!are_between(priors, n, DBL_MIN, 1.0)) return 0;
+  for (size_t i = 0; i < n; i++) sum += priors[i];
+  return sum >= 1.0 - 1e-9 && sum <= 1.0 + 1e-9;
+}
+
+/* Whether no key decides what a row gets, and no probability is refused. */
+static int takes_every_probability(const fastbin_model *model) {
+  const fastbin_model_spec *spec = &model->spec;
+  if (model->index.tie_keys || spec->delta > 0.0) return 0;
+  return spec->out_of_range == FASTBIN_OUT_OF_RANGE_CLIP || (!is_less(0.0, spec->score_min) && !is_less(spec->score_max, 1.0));
+}
+
 static int numbers_can_be(const fastbin_vector_map *map, size_t n) {
   const double most = 1e9; /* such a slope times the log of any least is still far from overflow */
   if (!map->slopes || !map->intercepts || !map->priors) return 0;
@@ -64,15 +79,14 @@ static int numbers_can_be(const fastbin_vector_map *map, size_t n) {
   if (!(map->of_models >= 0.0 && map->of_models <= 1.0) || !(map->of_priors > 0.0 && map->of_priors < 1.0)) return 0;
   if (!(map->least >= DBL_MIN && map->least <= 0.1) || map->keep_top < 0 || map->keep_top > 1) return 0;
   if (!are_between(map->slopes, n, -most, most) || !are_between(map->intercepts, n, -most, most)) return 0;
-  return are_between(map->priors, n, DBL_MIN, 1.0);
+  return priors_can_be(map->priors, n);
 }
 
 int fastbin_vector_can_be(const fastbin_set_spec *spec, fastbin_model *const *models) {
   if (spec->kind != FASTBIN_SET_VECTOR) return !spec->vector;
   if (!spec->vector || spec->pool != -1 || spec->n_keys < 2 || !numbers_can_be(spec->vector, (size_t)spec->n_keys)) return 0;
   for (int32_t i = 0; i < spec->n_models; i++) {
-    const score_index *index = &models[i]->index; /* no key decides what a row gets */
-    if (index->tie_keys || models[i]->spec.delta > 0.0) return 0;
+    if (!takes_every_probability(models[i])) return 0;
   }
   return evidence_can_be(spec->vector, spec->n_keys);
 }
@@ -87,12 +101,21 @@ int fastbin_vector_bytes(const fastbin_set_spec *spec, size_t *bytes) {
          add_size(bytes, sizes.edges + 3 * sizes.bins + sizes.unlabelled, sizeof(double)) && add_size(bytes, n, sizeof(int32_t));
 }
 
-static void *take_copy(unsigned char **free_part, const void *from, size_t count) {
-  void *taken = *free_part;
+/* -0.0 becomes 0.0, so that equal maps have equal bytes. */
+static const double *copy_doubles(unsigned char **free_part, const double *from, size_t count) {
+  double *to = (double *)(void *)*free_part;
   if (!from || count == 0) return NULL;
-  memcpy(taken, from, 8 * count);
-  *free_part += 8 * count;
-  return taken;
+  for (size_t i = 0; i < count; i++) to[i] = without_negative_zero(from[i]);
+  *free_part += count * sizeof *to;
+  return to;
+}
+
+static const int64_t *copy_counts(unsigned char **free_part, const int64_t *from, size_t count) {
+  int64_t *to = (int64_t *)(void *)*free_part;
+  if (!from || count == 0) return NULL;
+  memcpy(to, from, count * sizeof *to);
+  *free_part += count * sizeof *to;
+  return to;
 }
 
 void fastbin_copy_vector(fastbin_set *set, unsigned char **free_part) {
@@ -105,14 +128,15 @@ void fastbin_copy_vector(fastbin_set *set, unsigned char **free_part) {
   *map = *given;
   set->spec.vector = map;
   vector_sizes sizes = fastbin_vector_sizes(map, set->spec.n_keys);
-  map->slopes = take_copy(free_part, given->slopes, n);
-  map->intercepts = take_copy(free_part, given->intercepts, n);
-  map->priors = take_copy(free_part, given->priors, n);
-  map->mixing = take_copy(free_part, given->mixing, sizes.mixing);
-  map->edges = take_copy(free_part, given->edges, sizes.edges);
-  map->counts = take_copy(free_part, given->counts, 2 * sizes.bins);
-  map->means = take_copy(free_part, given->means, sizes.bins);
-  map->unlabelled = take_copy(free_part, given->unlabelled, sizes.unlabelled);
+  map->of_models = without_negative_zero(given->of_models);
+  map->slopes = copy_doubles(free_part, given->slopes, n);
+  map->intercepts = copy_doubles(free_part, given->intercepts, n);
+  map->priors = copy_doubles(free_part, given->priors, n);
+  map->mixing = copy_doubles(free_part, given->mixing, sizes.mixing);
+  map->edges = copy_doubles(free_part, given->edges, sizes.edges);
+  map->counts = copy_counts(free_part, given->counts, 2 * sizes.bins);
+  map->means = copy_doubles(free_part, given->means, sizes.bins);
+  map->unlabelled = copy_doubles(free_part, given->unlabelled, sizes.unlabelled);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- */

@@ -63,6 +63,57 @@ static inline fastbin_set_spec text_set_spec(void) {
   return spec;
 }
 
+/* Models that can be those of a vector set. */
+static inline const fastbin_model *const *vector_models(void) {
+  static const fastbin_model *models[N_SET_MODELS];
+  models[0] = models[2] = set_models()[2];
+  models[1] = set_models()[1];
+  return models;
+}
+
+/* Two bins of each group, with other rows; the matrix draws the first two classes together. */
+static inline const fastbin_vector_map *small_vector_map(void) {
+  static const double slopes[] = {0.75, 1.0, 1.25}, intercepts[] = {0.25, 0.0, -0.5}, priors[] = {0.5, 0.25, 0.25};
+  static const double mixing[] = {0.125, 0.25, 0.0, 0.25, -0.125, 0.0, 0.0, 0.0, 0.5}, edges[] = {0.25, 0.5, 0.125, 0.75};
+  static const int64_t counts[] = {12, 1, 8, 7, 15, 2, 5, 4, 4, 0, 16, 6, 0, 0, 20, 13};
+  static const double means[] = {0.125, 0.75, 0.25, 0.5, 0.0, 0.375, 0.0, 0.625};
+  static const double unlabelled[] = {3.0, 0.25, 0.5, 2.0, 0.75, 0.0, 1.0, 0.5,   0.0, 4.0, 0.5,   0.25,
+                                      0.0, 0.0,  0.0, 5.0, 0.25, 0.1, 2.0, 0.125, 0.0, 3.0, 0.625, 0.125};
+  static fastbin_vector_map map;
+  memset(&map, 0, sizeof map);
+  map.of_models = 0.375;
+  map.of_priors = 0.0078125;
+  map.least = 1e-9;
+  map.n_bins = 2;
+  map.slopes = slopes;
+  map.intercepts = intercepts;
+  map.priors = priors;
+  map.mixing = mixing;
+  map.edges = edges;
+  map.counts = counts;
+  map.means = means;
+  map.unlabelled = unlabelled;
+  return &map;
+}
+
+/* The classes "a", "bc" and "d" in the columns 2, 0 and 1. */
+static inline fastbin_set_spec vector_set_spec(void) {
+  static const uint64_t offsets[] = {0, 1, 3, 4};
+  static const int32_t columns[] = {2, 0, 1};
+  fastbin_set_spec spec = int_set_spec();
+  spec.kind = FASTBIN_SET_VECTOR;
+  spec.key_type = FASTBIN_KEYS_TEXT;
+  spec.models = vector_models();
+  spec.int_keys = NULL;
+  spec.text = "abcd";
+  spec.text_offsets = offsets;
+  spec.columns = columns;
+  spec.provenance = "{\"version\":\"0.2.0\"}";
+  spec.provenance_size = 19;
+  spec.vector = small_vector_map();
+  return spec;
+}
+
 static inline fastbin_set *must_create_set(const fastbin_set_spec *spec) {
   fastbin_set *set;
   REQUIRE(fastbin_set_create(spec, &set) == FASTBIN_OK);

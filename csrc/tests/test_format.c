@@ -189,7 +189,7 @@ static void test_contradictions(void) {
   CHECK(status_with(728, 0xFF, 1) == FASTBIN_ERROR_CONTENT);                /* an event and a provenance that are not UTF-8 */
   CHECK(status_with(752, 0x80, 1) == FASTBIN_ERROR_CONTENT);
   CHECK(status_with(720, 257, 8) == FASTBIN_ERROR_CONTENT);                 /* an event longer than the file */
-  CHECK(status_with(3, 'V', 1) == FASTBIN_ERROR_FORMAT_VERSION);            /* a vector model */
+  CHECK(status_with(3, 'V', 1) == FASTBIN_ERROR_MAGIC);                     /* a vector model */
 }
 
 /* Inserts a section of one word in front of the checksum. */

@@ -76,7 +76,7 @@ static void test_impossible_arguments(void) {
     change;                                        \
     CHECK(status_of(&spec) == FASTBIN_##expected); \
   } while (0)
-  REFUSED(spec.kind = 4, ERROR_ARGUMENT);
+  REFUSED(spec.kind = 5, ERROR_ARGUMENT);
   REFUSED(spec.kind = -1, ERROR_ARGUMENT);
   REFUSED(spec.key_type = 2, ERROR_ARGUMENT);
   REFUSED(spec.unknown = 2, ERROR_ARGUMENT);

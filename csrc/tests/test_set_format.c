@@ -43,9 +43,35 @@ static fastbin_set_spec pooled_alone_spec(void) {
   return spec;
 }
 
+/* The small map without its matrix and its evidence, of the columns as they stand. */
+static fastbin_set_spec plain_vector_spec(void) {
+  static fastbin_vector_map map;
+  fastbin_set_spec spec = vector_set_spec();
+  map = *spec.vector;
+  map.n_bins = 0;
+  map.mixing = map.edges = map.means = map.unlabelled = NULL;
+  map.counts = NULL;
+  map.keep_top = 1;
+  spec.vector = &map;
+  spec.columns = NULL;
+  return spec;
+}
+
+/* One bin of each group, which has no edge. */
+static fastbin_set_spec one_bin_spec(void) {
+  static fastbin_vector_map map;
+  fastbin_set_spec spec = vector_set_spec();
+  map = *spec.vector;
+  map.n_bins = 1;
+  map.edges = map.unlabelled = NULL;
+  spec.vector = &map;
+  return spec;
+}
+
 static void test_round_trips(void) {
-  const fastbin_set_spec specs[] = {int_set_spec(), text_set_spec(), pooled_alone_spec()};
-  for (size_t i = 0; i < 3; i++) {
+  const fastbin_set_spec specs[] = {int_set_spec(),    text_set_spec(),     pooled_alone_spec(),
+                                    vector_set_spec(), plain_vector_spec(), one_bin_spec()};
+  for (size_t i = 0; i < 6; i++) {
     bytes b = set_bytes_of(&specs[i]), again;
     unsigned char unaligned[MOST_BYTES + 1];
     fastbin_set *set;
@@ -57,7 +83,7 @@ static void test_round_trips(void) {
     REQUIRE(fastbin_set_describe(set, &seen) == FASTBIN_OK);
     again = set_bytes_of(&seen);
     CHECK(again.size == b.size && memcmp(again.at, b.at, b.size) == 0);
-    CHECK(memcmp(b.at, "\x89" "FBT\r\n\x1a\n", 8) == 0 && b.size % 8 == 0);
+    CHECK(memcmp(b.at, i < 3 ? "\x89" "FBT\r\n\x1a\n" : "\x89" "FBV\r\n\x1a\n", 8) == 0 && b.size % 8 == 0);
     fastbin_set_free(set);
   }
 }
@@ -91,6 +117,14 @@ static void test_files(const char *folder) {
   CHECK(fastbin_model_load(path, &model) == FASTBIN_ERROR_MAGIC && model == NULL);
   CHECK(fastbin_model_save(set_models()[0], path) == FASTBIN_OK);
   CHECK(fastbin_set_load(path, &loaded) == FASTBIN_ERROR_MAGIC && loaded == NULL);
+  fastbin_set_free(set);
+  spec = vector_set_spec();
+  set = must_create_set(&spec);
+  CHECK(fastbin_set_save(set, path) == FASTBIN_OK);
+  REQUIRE(fastbin_set_load(path, &loaded) == FASTBIN_OK);
+  CHECK(fastbin_set_size(loaded) == fastbin_set_size(set) && fastbin_set_find_text(loaded, "bc", 2) == 1);
+  fastbin_set_free(loaded);
+  CHECK(fastbin_model_load(path, &model) == FASTBIN_ERROR_MAGIC && model == NULL);
   remove(path);
   CHECK(fastbin_set_load(path, &loaded) == FASTBIN_ERROR_OPEN && loaded == NULL);
   CHECK(fastbin_set_load(NULL, &loaded) == FASTBIN_ERROR_ARGUMENT && fastbin_set_load(path, NULL) == FASTBIN_ERROR_ARGUMENT);
@@ -104,8 +138,8 @@ static void test_files(const char *folder) {
 /* ------------------------------------------------------------------------------------------------------------- */
 
 static void test_accidents(void) {
-  const fastbin_set_spec specs[] = {int_set_spec(), text_set_spec()};
-  for (int s = 0; s < 2; s++) {
+  const fastbin_set_spec specs[] = {int_set_spec(), text_set_spec(), vector_set_spec()};
+  for (int s = 0; s < 3; s++) {
     bytes b = set_bytes_of(&specs[s]);
     for (size_t size = 0; size < b.size; size++) CHECK(set_status(b.at, size) == FASTBIN_ERROR_LENGTH);
     for (size_t extra = 1; extra < 20; extra++) CHECK(set_status(b.at, b.size + extra) == FASTBIN_ERROR_LENGTH);
@@ -154,7 +188,8 @@ static void test_contradictions(void) {
   static const char *const tags[] = {"HEAD", "KEYS", "CELL", "OFFS", "MODS"};
   CHECK(status_in(&ints, "HEAD", 0, 0, 4) == FASTBIN_OK);
   CHECK(status_in(&ints, "HEAD", 0, 1, 4) == FASTBIN_OK);
-  CHECK(status_in(&ints, "HEAD", 0, 4, 4) == FASTBIN_ERROR_FORMAT_VERSION); /* kind, keys, unknown keys of the future */
+  CHECK(status_in(&ints, "HEAD", 0, 4, 4) == FASTBIN_ERROR_CONTENT);        /* a vector set has a letter of its own */
+  CHECK(status_in(&ints, "HEAD", 0, 5, 4) == FASTBIN_ERROR_FORMAT_VERSION); /* kind, keys, unknown keys of the future */
   CHECK(status_in(&ints, "HEAD", 4, 2, 4) == FASTBIN_ERROR_FORMAT_VERSION);
   CHECK(status_in(&ints, "HEAD", 8, 2, 4) == FASTBIN_ERROR_FORMAT_VERSION);
   CHECK(status_in(&ints, "HEAD", 4, 1, 4) == FASTBIN_ERROR_CONTENT); /* text */
@@ -233,6 +268,130 @@ static void test_models_inside(void) {
   }
 }
 
+/* ------------------------------------------------------------------------------------------------------------- */
+/* Vector sets                                                                                                   */
+/* ------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t bits_of_double(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+static fastbin_status status_with_letter(const fastbin_set_spec *spec, char letter) {
+  bytes b = set_bytes_of(spec);
+  b.at[3] = (unsigned char)letter;
+  seal(&b);
+  return set_status(b.at, b.size);
+}
+
+/* With the payload of a section longer or shorter by this many zeros. */
+static fastbin_status status_resized(const fastbin_set_spec *spec, const char *tag, int by) {
+  bytes b = set_bytes_of(spec);
+  size_t payload = payload_of(&b, tag), size = (size_t)get(&b, payload - 8, 8), end = payload + size;
+  memmove(b.at + end + by, b.at + end, b.size - end);
+  if (by > 0) memset(b.at + end, 0, (size_t)by);
+  b.size = (size_t)((int64_t)b.size + by);
+  put(&b, payload - 8, (uint64_t)((int64_t)size + by), 8);
+  seal(&b);
+  return set_status(b.at, b.size);
+}
+
+/* With a section twice, one copy behind the other. */
+static fastbin_status status_twice(const fastbin_set_spec *spec, const char *tag) {
+  bytes b = set_bytes_of(spec);
+  size_t start = payload_of(&b, tag) - 16, size = 16 + ((size_t)get(&b, start + 8, 8) + 7) / 8 * 8;
+  memmove(b.at + start + size, b.at + start, b.size - start);
+  b.size += size;
+  put(&b, 12, get(&b, 12, 4) + 1, 4);
+  seal(&b);
+  return set_status(b.at, b.size);
+}
+
+static void test_sections_of_maps(void) {
+  const fastbin_set_spec full = vector_set_spec(), plain = plain_vector_spec(), one = one_bin_spec(), texts = text_set_spec();
+  CHECK(status_with_letter(&full, 'V') == FASTBIN_OK);
+  CHECK(status_with_letter(&full, 'T') == FASTBIN_ERROR_CONTENT);
+  CHECK(status_with_letter(&texts, 'V') == FASTBIN_ERROR_CONTENT);
+  CHECK(status_with_letter(&full, 'M') == FASTBIN_ERROR_MAGIC);
+  CHECK(status_in(&full, "HEAD", 0, 3, 4) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_without(&full, "VECT") == FASTBIN_ERROR_CONTENT);
+  CHECK(status_without(&plain, "VECT") == FASTBIN_ERROR_CONTENT);
+  CHECK(status_without(&full, "SEEN") == FASTBIN_ERROR_CONTENT); /* other rows in bins that are not there */
+  CHECK(status_without(&one, "SEEN") == FASTBIN_OK);
+  CHECK(status_without(&full, "UNLB") == FASTBIN_OK);
+  CHECK(status_without(&full, "COLS") == FASTBIN_OK);
+  CHECK(status_without(&full, "PROV") == FASTBIN_OK);
+  for (int i = 0; i < 3; i++) {
+    static const char *const tags[] = {"VECT", "SEEN", "UNLB"};
+    CHECK(status_twice(&full, tags[i]) == FASTBIN_ERROR_CONTENT);
+    for (int words = -4; words <= 4; words++) {
+      CHECK(status_resized(&full, tags[i], 8 * words) == (words == 0 ? FASTBIN_OK : FASTBIN_ERROR_CONTENT));
+    }
+  }
+  CHECK(status_resized(&plain, "VECT", -96) == FASTBIN_ERROR_CONTENT); /* shorter than its first numbers */
+  CHECK(status_resized(&one, "SEEN", -96) == FASTBIN_ERROR_CONTENT);
+}
+
+static void test_numbers_in_maps(void) {
+  const fastbin_set_spec full = vector_set_spec(), plain = plain_vector_spec();
+  const uint64_t negative_zero = UINT64_C(1) << 63, nan = bits_of_double(NAN);
+  static const uint64_t lengths[] = {0, 1, 3, 4, UINT64_C(1) << 32 | 2, UINT64_C(1) << 61 | 2, UINT64_C(1) << 62, UINT64_MAX};
+  bytes b = set_bytes_of(&full);
+  CHECK(status_in(&full, "VECT", 0, bits_of_double(1.0), 8) == FASTBIN_OK);
+  CHECK(status_in(&full, "VECT", 0, bits_of_double(1.5), 8) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&full, "VECT", 8, 0, 8) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&full, "VECT", 16, bits_of_double(0.5), 8) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&full, "VECT", 24, 1, 4) == FASTBIN_OK); /* keep_top */
+  CHECK(status_in(&full, "VECT", 24, 2, 4) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&full, "VECT", 28, 0, 4) == FASTBIN_ERROR_CONTENT); /* whether there is a matrix */
+  CHECK(status_in(&full, "VECT", 28, 2, 4) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_in(&plain, "VECT", 28, 1, 4) == FASTBIN_ERROR_CONTENT);
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    CHECK(status_in(&full, "SEEN", 0, lengths[i], 8) == FASTBIN_ERROR_CONTENT);
+  }
+  for (int i = 0; i < 3; i++) {
+    static const char *const tags[] = {"VECT", "SEEN", "UNLB"};
+    size_t size = (size_t)get(&b, payload_of(&b, tags[i]) - 8, 8);
+    for (size_t at = 0; at < size; at += 8) {
+      CHECK(status_in(&full, tags[i], at, negative_zero, 8) == FASTBIN_ERROR_CONTENT);
+      CHECK(status_in(&full, tags[i], at, nan | negative_zero, 8) == FASTBIN_ERROR_CONTENT);
+    }
+  }
+}
+
+/* -0.0 is taken and not kept. */
+static void test_negative_zeros_of_maps(void) {
+  static const double negative[24] = {-0.0, -0.0, -0.0}, zeros[24] = {0.0};
+  fastbin_set_spec spec = vector_set_spec();
+  fastbin_vector_map map = *spec.vector;
+  bytes one, other;
+  spec.vector = &map;
+  map.of_models = -0.0;
+  map.slopes = map.intercepts = map.mixing = map.means = map.unlabelled = map.edges = negative;
+  one = set_bytes_of(&spec);
+  map.of_models = 0.0;
+  map.slopes = map.intercepts = map.mixing = map.means = map.unlabelled = map.edges = zeros;
+  other = set_bytes_of(&spec);
+  CHECK(one.size == other.size && memcmp(one.at, other.at, one.size) == 0);
+  CHECK(set_status(one.at, one.size) == FASTBIN_OK);
+}
+
+/* Models with keys, behind a valid checksum: the second model's edge gets a key of its own. */
+static void test_models_in_maps(void) {
+  fastbin_set_spec spec = vector_set_spec();
+  bytes b = set_bytes_of(&spec), inside;
+  size_t mods = payload_of(&b, "MODS"), offs = payload_of(&b, "OFFS"), first = (size_t)get(&b, offs, 8);
+  inside.size = (size_t)get(&b, offs + 8, 8) - first;
+  memcpy(inside.at, b.at + mods + first, inside.size);
+  put(&inside, payload_of(&inside, "EKEY"), 12345, 8);
+  seal(&inside);
+  CHECK(read_status(inside.at, inside.size) == FASTBIN_OK);
+  memcpy(b.at + mods + first, inside.at, inside.size);
+  seal(&b);
+  CHECK(set_status(b.at, b.size) == FASTBIN_ERROR_CONTENT);
+}
+
 int main(int argc, char **argv) {
   test_round_trips();
   test_buffers();
@@ -241,6 +400,10 @@ int main(int argc, char **argv) {
   test_contradictions();
   test_needless_columns();
   test_models_inside();
+  test_sections_of_maps();
+  test_numbers_in_maps();
+  test_negative_zeros_of_maps();
+  test_models_in_maps();
   free_set_models();
   return finish();
 }

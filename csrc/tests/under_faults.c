@@ -33,7 +33,7 @@ static const char *folder;
 static fastbin_model *old_model, *new_model;
 static fastbin_stream *stream, *other_stream;
 static fastbin_set *set;
-static image old_image, new_image, stream_image, monitor_image, set_image;
+static image old_image, new_image, stream_image, monitor_image, set_image, vector_image;
 static char set_path[4096];
 static long n_faults;
 
@@ -160,6 +160,19 @@ static fastbin_status read_set(void) {
   return done_with_set(status, made);
 }
 
+static fastbin_status create_vector_set(void) {
+  fastbin_set_spec spec = vector_set_spec();
+  fastbin_set *made;
+  fastbin_status status = fastbin_set_create(&spec, &made);
+  return done_with_set(status, made);
+}
+
+static fastbin_status read_vector_set(void) {
+  fastbin_set *made;
+  fastbin_status status = fastbin_set_read(vector_image.bytes, vector_image.size, &made);
+  return done_with_set(status, made);
+}
+
 /* Beside the model, where nothing else may lie. */
 static fastbin_status save_and_load_set(void) {
   fastbin_set *made = NULL;
@@ -187,6 +200,8 @@ static const struct operation {
     {"merge", merge},
     {"create a set", create_set},
     {"read a set", read_set},
+    {"create a vector set", create_vector_set},
+    {"read a vector set", read_vector_set},
     {"save and load a set", save_and_load_set},
 };
 
@@ -231,11 +246,20 @@ static void prepare_monitor(void) {
   if (fastbin_monitor_write(&spec, monitor_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
 }
 
-static void prepare_set(void) {
-  fastbin_set_spec spec = text_set_spec();
+static image image_of_set(const fastbin_set *of) {
+  image made = {{0}, fastbin_set_size(of)};
+  if (fastbin_set_write(of, made.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
+  return made;
+}
+
+static void prepare_sets(void) {
+  fastbin_set_spec spec = vector_set_spec();
+  fastbin_set *vector = must_create_set(&spec);
+  vector_image = image_of_set(vector);
+  fastbin_set_free(vector);
+  spec = text_set_spec();
   set = must_create_set(&spec);
-  set_image.size = fastbin_set_size(set);
-  if (fastbin_set_write(set, set_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
+  set_image = image_of_set(set);
 }
 
 static void prepare(void) {
@@ -253,7 +277,7 @@ static void prepare(void) {
   if (fastbin_model_write(new_model, new_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
   if (fastbin_stream_write(stream, stream_image.bytes, MOST_BYTES) != FASTBIN_OK) exit(1);
   prepare_monitor();
-  prepare_set();
+  prepare_sets();
 }
 
 int main(int argc, char **argv) {
