@@ -1,12 +1,13 @@
 /*
  * fuzz_set.c: hostile bytes for a set of models. What is read must be refused, or be a set whose keys are found and whose models
- * work.
+ * work, and, of a vector set, whose rows are distributions.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #include "use.h"
 
 #define MOST_MODELS 8
+#define MOST_ENTRIES 70000
 
 /* A set gives back its bytes, which can be read to the same bytes. */
 static void rewrite(const fastbin_set *set, const uint8_t *bytes, size_t size) {
@@ -94,13 +95,68 @@ static void score_rows(const fastbin_set *set, const fastbin_set_spec *spec, uin
   require(status == expected && bad_row == (expected == FASTBIN_OK ? SIZE_MAX : n), "the first bad row is another");
 }
 
+/* Rows of a vector set: positive, of the sum 1, and as one by one; or the first bad entry. Of other sets none. */
+static void predict_vectors(const fastbin_set *set, const fastbin_set_spec *spec, uint64_t number) {
+  static double p[MOST_ENTRIES], values[MOST_ENTRIES], alone[MOST_ENTRIES];
+  size_t k = (size_t)spec->n_keys, n_rows = 1 + number % 70, bad = SIZE_MAX, place = mix_bits(number) % (n_rows * k);
+  if (spec->kind != FASTBIN_SET_VECTOR || k > MOST_ENTRIES / 70) {
+    require(spec->vector || fastbin_vector_predict(set, p, 1, values, &bad) == FASTBIN_ERROR_ARGUMENT, "vectors of another set");
+    return;
+  }
+  for (size_t i = 0; i < n_rows * k; i++) p[i] = (double)(mix_bits(number + i) >> 11) * 0x1p-53;
+  require(fastbin_vector_predict(set, p, n_rows, values, &bad) == FASTBIN_OK && bad == SIZE_MAX, "vectors are refused");
+  for (size_t row = 0; row < n_rows; row++) {
+    double sum = 0.0;
+    require(fastbin_vector_predict(set, p + row * k, 1, alone, NULL) == FASTBIN_OK, "a vector is refused");
+    require(memcmp(alone, values + row * k, k * sizeof *alone) == 0, "single and batch vectors differ");
+    for (size_t c = 0; c < k; c++) {
+      require(alone[c] > 0.0 && alone[c] <= 1.0 + 1e-9, "an entry is no probability");
+      sum += alone[c];
+    }
+    require(fabs(sum - 1.0) < 1e-8, "a vector does not sum to 1");
+  }
+  p[place] = number & 1 ? NAN : 1.5;
+  require(fastbin_vector_predict(set, p, n_rows, values, &bad) ==
+              (number & 1 ? FASTBIN_ERROR_SCORE_NAN : FASTBIN_ERROR_SCORE_RANGE) && bad == place, "a bad entry");
+}
+
+static fastbin_vector_map changed_map(const fastbin_vector_map *map, int32_t value, uint64_t number) {
+  fastbin_vector_map changed = *map;
+  switch (number % 6) {
+    case 0:
+      changed.of_models = value / 8.0;
+      break;
+    case 1:
+      changed.of_priors = value / 8.0;
+      break;
+    case 2:
+      changed.least = value * 1e-7;
+      break;
+    case 3:
+      changed.keep_top = value;
+      break;
+    case 4:
+      changed.mixing = NULL;
+      break;
+    default:
+      changed.n_bins = 0;
+      changed.counts = NULL;
+      changed.edges = changed.means = changed.unlabelled = NULL;
+  }
+  return changed;
+}
+
 /* A spec with a number changed: refused, or a set like any other. */
 static void change(const fastbin_set_spec *spec, uint64_t number) {
   fastbin_set_spec changed = *spec;
+  fastbin_vector_map map;
   fastbin_set *set;
   int32_t value = (int32_t)(number >> 60) - 1;
   int32_t *const members[] = {&changed.kind, &changed.key_type, &changed.unknown, &changed.pool, &changed.n_models};
-  if (number % 6 < 5) {
+  if (spec->vector && number >> 16 & 1) {
+    map = changed_map(spec->vector, value, number >> 8);
+    changed.vector = &map;
+  } else if (number % 6 < 5) {
     *members[number % 6] = number % 6 == 4 && value > spec->n_models ? spec->n_models : value;
   } else {
     changed.columns = changed.model_of_key;
@@ -132,6 +188,7 @@ static int use(const uint8_t *bytes, size_t size) {
   rewrite(set, bytes, size);
   find_keys(set, &spec);
   score_rows(set, &spec, mix_bits(number));
+  predict_vectors(set, &spec, mix_bits(number + 2));
   change(&spec, mix_bits(number + 1));
   for (int32_t i = 0; i < spec.n_models && i < MOST_MODELS; i++) use_model(spec.models[i], NULL, 0, number + (uint64_t)i);
   fastbin_set_free(set);

@@ -167,6 +167,43 @@ static void save_many_keys(void) {
   save_set("one-hash", &spec);
 }
 
+/* Small vector sets with and without a matrix, evidence and the largest entry kept, and one of more columns than a block of them. */
+static void save_vector_sets(void) {
+  enum { N = 130 };
+  static int64_t keys[N];
+  static double ones[N], zeros[N], priors[N];
+  static const fastbin_model *models[N];
+  fastbin_set_spec spec = vector_set_spec();
+  fastbin_vector_map map = *spec.vector;
+  save_set("vector", &spec);
+  spec.vector = &map;
+  map.keep_top = 1;
+  map.unlabelled = NULL;
+  save_set("vector-top", &spec);
+  map.n_bins = 0;
+  map.of_models = 0.0;
+  map.mixing = map.edges = map.means = NULL;
+  map.counts = NULL;
+  spec.columns = NULL;
+  save_set("vector-plain", &spec);
+  for (int i = 0; i < N; i++) {
+    keys[i] = i;
+    ones[i] = 1.0;
+    priors[i] = 1.0 / N;
+    models[i] = vector_models()[0];
+  }
+  spec = int_set_spec();
+  spec.kind = FASTBIN_SET_VECTOR;
+  spec.n_models = spec.n_keys = N;
+  spec.models = models;
+  spec.int_keys = keys;
+  map.slopes = ones;
+  map.intercepts = zeros;
+  map.priors = priors;
+  spec.vector = &map;
+  save_set("vector-many", &spec);
+}
+
 static void save_sets(void) {
   static const int32_t pooled[] = {0, 0, 0};
   fastbin_model_spec smooth = spline_spec();
@@ -187,6 +224,7 @@ static void save_sets(void) {
   save_set("one", &spec);
   fastbin_model_free(model);
   save_many_keys();
+  save_vector_sets();
   free_set_models();
 }
 
