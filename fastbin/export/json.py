@@ -1,4 +1,4 @@
-"""Models and sets of models as JSON: everything that their files hold, for programs that read no other format.
+"""Models, sets of models and vector models as JSON: everything that their files hold, for programs that read no other format.
 
 csrc/FORMAT.md ("Models as JSON") is the schema. The text is canonical, as the file is: the same model always gives the same
 text, and the text gives the same bytes back. Reading trusts nothing: what is of another type, loses a digit or is out of its
@@ -25,6 +25,9 @@ from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.form import digest_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
+from fastbin.vector_model import VECTOR_KIND, VectorMap, VectorModel
+
+Whole = BinnedModel | ModelSet | VectorModel
 
 VERSION = 1
 
@@ -117,6 +120,7 @@ def _simple(write: Callable[[Any], Any], read: Callable[[Any], Any], expected: s
     return JsonKind(write, checked)
 
 
+FLAG = _simple(bool, lambda value: value if isinstance(value, bool) else None, "true or false")
 NUMBER, TEXT, WORD = JsonKind(float, _read_number), JsonKind(str, _read_text), JsonKind(str, _read_word)
 INTEGER = _simple(
     lambda value: int(value) if abs(int(value)) <= EXACT else str(int(value)),
@@ -236,11 +240,11 @@ ABSENT = {field.name: field.absent for field in FIELDS if field.absent is not AL
 
 
 def json(model: Any) -> str:
-    """A model, or a set of models, as JSON.
+    """A model, a set of models, or a vector model, as JSON.
 
     Parameters
     ----------
-    model : BinnedModel, ModelSet, or fitted calibrator
+    model : BinnedModel, ModelSet, VectorModel, or fitted calibrator
 
     Returns
     -------
@@ -270,8 +274,9 @@ def json(model: Any) -> str:
     >>> fb.export.from_json(text) == model
     True
     """
-    fitted = as_model_or_set(model)
-    word = "set" if fitted.is_set else "model"
+    held = model.model_ if hasattr(type(model), "model_") else model
+    fitted: Whole = held if isinstance(held, VectorModel) else as_model_or_set(model)
+    word = next(word for word, made in WORDS.items() if isinstance(fitted, made))
     head = {"fastbin": word, "version": VERSION, "sha256": digest_of(fitted)}
     lines = [
         *(f'"{name}": {_text(value)}' for name, value in head.items()),
@@ -280,8 +285,8 @@ def json(model: Any) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def from_json(text: str | bytes) -> BinnedModel | ModelSet:
-    """The model, or the set of models, in a text of `json`.
+def from_json(text: str | bytes) -> BinnedModel | ModelSet | VectorModel:
+    """The model, the set of models, or the vector model in a text of `json`.
 
     Parameters
     ----------
@@ -290,7 +295,7 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
 
     Returns
     -------
-    BinnedModel or ModelSet
+    BinnedModel, ModelSet or VectorModel
 
     Raises
     ------
@@ -320,7 +325,7 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
     document = _parse(text)
     word = document.get("fastbin") if isinstance(document, dict) else None
     if not isinstance(word, str) or word not in KINDS:
-        raise FormatError("not a model of fastbin: it has no member 'fastbin' that says 'model' or 'set'")
+        raise FormatError("not a model of fastbin: it has no member 'fastbin' that says 'model', 'set' or 'vector'")
     version = document.get("version")
     if type(version) is not int or not 1 <= version <= EXACT:
         raise refused("version", version, "the number of a version")
@@ -330,7 +335,7 @@ def from_json(text: str | bytes) -> BinnedModel | ModelSet:
         if other in document and word not in document:
             raise FormatError(f"fastbin is {word!r}, but what stands there is called {other!r}; the two must be the same word")
     members = read_object(document, "", {"fastbin": WORD, "version": INTEGER, "sha256": WORD, word: KINDS[word]})
-    made: BinnedModel | ModelSet = members[word]
+    made: Whole = members[word]
     if digest_of(made) != members["sha256"]:
         raise FormatError(
             f"sha256 is {shown(members['sha256'])}, but the {word} that stands there has {digest_of(made)!r}; "
@@ -386,18 +391,31 @@ def _is_absent(name: str, value: Any) -> bool:
     return name in ABSENT and bool(value == ABSENT[name])
 
 
-def _set_members(models: ModelSet) -> dict[str, Any]:
-    key_type = "text" if models._int_keys is None else "integer"
-    parts: dict[str, Any] = {"kind": models.kind, "unknown": models.unknown, "key_type": key_type}
-    parts["keys"] = [str(key) for key in models.cells]
-    if models._pool >= 0:
-        parts["model_of_key"] = models._model_of_key
+def _key_members(models: ModelSet | VectorModel) -> dict[str, Any]:
+    """What a set and a vector model have in common."""
+    parts: dict[str, Any] = {"key_type": "text" if models._int_keys is None else "integer"}
     if models._columns is not None:
         parts["columns"] = models._columns
     if models._provenance:
         parts["provenance"] = models._provenance.decode()
+    return parts
+
+
+def _set_members(models: ModelSet) -> dict[str, Any]:
+    parts: dict[str, Any] = {"kind": models.kind, "unknown": models.unknown, **_key_members(models)}
+    parts["keys"] = [str(key) for key in models.cells]
+    if models._pool >= 0:
+        parts["model_of_key"] = models._model_of_key
     parts["models"] = [model for _, model in models.numbered]
     return _written(parts, SET_MEMBERS)
+
+
+def _vector_members(model: VectorModel) -> dict[str, Any]:
+    of_class, keys = model.models, model._keys
+    of_map = {name: value.ravel() if isinstance(value, np.ndarray) else value for name, value in model.vector._asdict().items()}
+    parts = {**_key_members(model), **{name: value for name, value in of_map.items() if value is not None}}
+    parts |= {"keys": [str(key) for key in keys], "models": [of_class[key] for key in keys]}
+    return _written(parts, VECTOR_MEMBERS)
 
 
 # --------------------------------------------------------------------- reading
@@ -476,14 +494,21 @@ def _read_model(value: Any, place: str) -> BinnedModel:
         raise next(_faults_of_model({**parts, **ends}, place), FormatError(f"{place}: {error}")) from None
 
 
+def _read_keys(members: dict[str, Any], place: str) -> Any:
+    """The keys, a list of texts or int64."""
+    if members["key_type"] not in ("integer", "text"):
+        raise refused(f"{place}.key_type", members["key_type"], "integer or text")
+    if members["key_type"] == "text":
+        return members["keys"]
+    return np.array([DECIMAL_TEXT.read(key, f"{place}.keys[{i}]") for i, key in enumerate(members["keys"])], np.int64)
+
+
 def _read_set(value: Any, place: str) -> ModelSet:
     members = read_object(value, place, SET_MEMBERS, frozenset({"model_of_key", "columns", "provenance"}))
-    for name, words in (("kind", tuple(SET_KINDS)), ("unknown", UNKNOWN), ("key_type", ("integer", "text"))):
+    for name, words in (("kind", tuple(SET_KINDS)), ("unknown", UNKNOWN)):
         if members[name] not in words:
             raise refused(f"{place}.{name}", members[name], " or ".join(words))
-    keys = members["keys"]
-    if members["key_type"] == "integer":
-        keys = np.array([DECIMAL_TEXT.read(key, f"{place}.keys[{i}]") for i, key in enumerate(keys)], np.int64)
+    keys = _read_keys(members, place)
     models, numbers = members["models"], members.get("model_of_key")
     made = ModelSet.__new__(ModelSet)
     try:
@@ -495,6 +520,35 @@ def _read_set(value: Any, place: str) -> ModelSet:
     except (InputError, InputTypeError) as error:
         raise next(_faults_of_set({**members, "keys": keys}, place), FormatError(f"{place}: {error}")) from None
     return made
+
+
+def _read_vector(value: Any, place: str) -> VectorModel:
+    members = read_object(value, place, VECTOR_MEMBERS, VECTOR_ABSENT)
+    keys = _read_keys(members, place)
+    parts = {**members, "keys": keys}
+    for fault in _faults_of_shapes(parts, place):
+        raise fault
+    shapes = _vector_shapes(len(keys), parts)
+    arrays = {name: parts[name].reshape(shape) for name, shape in shapes.items() if name in parts}
+    made = VectorModel.__new__(VectorModel)
+    try:
+        made._fill(
+            members["models"], keys, kind=VECTOR_KIND, columns=members.get("columns"),
+            provenance=members.get("provenance", "").encode(),
+            vector=VectorMap(*(arrays.get(name, members.get(name)) for name in VectorMap._fields)),
+        )  # fmt: skip
+    except (InputError, InputTypeError) as error:
+        raise next(_faults_of_vector(parts, place), FormatError(f"{place}: {error}")) from None
+    return made
+
+
+def _vector_shapes(n: int, parts: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays of a map of n classes; the number of bins follows from the counts."""
+    n_bins = len(parts.get("counts", ())) // (2 * (n + 1))
+    return {
+        "slopes": (n,), "intercepts": (n,), "priors": (n,), "mixing": (n, n), "edges": (n + 1, max(n_bins - 1, 0)),
+        "counts": (n + 1, n_bins, 2), "means": (n + 1, n_bins), "unlabelled": (n + 1, n_bins, 3),
+    }  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------- faults
@@ -514,6 +568,45 @@ def _faults_of_set(members: Mapping[str, Any], place: str) -> Iterator[FormatErr
     for i, number in enumerate(members.get("model_of_key", ())):
         if not 0 <= number < len(models):
             yield refused(f"{place}.model_of_key[{i}]", int(number), f"a number from 0 to {len(models) - 1}")
+
+
+def _faults_of_shapes(parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
+    """The first array of a vector model that has too many entries, or too few."""
+    shapes = _vector_shapes(len(parts["keys"]), parts)
+    lengths = {name: math.prod(shape) for name, shape in shapes.items()} | {"models": len(parts["keys"])}
+    for name, length in lengths.items():
+        if name in parts and len(parts[name]) != length:
+            yield FormatError(f"{place}.{name} has {len(parts[name])} entries; {length} are expected")
+    for name in ("counts", "means") if parts.keys() & {"edges", "counts", "means", "unlabelled"} else ():
+        if name not in parts:
+            yield FormatError(f"{place} has no member {name!r}")
+
+
+def _faults_of_vector(parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
+    yield from _faults_of_set(parts, place)
+    shapes = _vector_shapes(len(parts["keys"]), parts)
+    for name, (low, high) in VECTOR_LIMITS.items():
+        if name not in parts:
+            continue
+        own = np.atleast_1d(parts[name]).reshape(-1, len(low) if isinstance(low, tuple) else 1)
+        for i in np.flatnonzero((own < low) | (own > high))[:1]:
+            least, most = (np.broadcast_to(limit, own.shape).flat[i].item() for limit in (low, high))
+            index = f"[{i}]" if name in shapes else ""
+            yield refused(f"{place}.{name}{index}", own.flat[i].item(), f"a number from {least} to {most}")
+    ones = parts["counts"].reshape(-1, 2) if "counts" in parts else np.zeros((0, 2))
+    for i in np.flatnonzero(ones[:, 1] > ones[:, 0])[:1]:
+        yield refused(f"{place}.counts[{2 * i + 1}]", int(ones[i, 1]), f"a number from 0 to {int(ones[i, 0])}")
+    if "edges" in parts:
+        edges = parts["edges"].reshape(shapes["edges"])
+        for g, b in np.argwhere(edges[:, 1:] < edges[:, :-1])[:1]:
+            at = g * edges.shape[1] + b + 1
+            expected = f"an edge that does not come before {edges[g, b].item()!r}"
+            yield refused(f"{place}.edges[{at}]", edges[g, b + 1].item(), expected)
+    if abs(parts["priors"].sum() - 1.0) > 1e-9:
+        yield FormatError(f"{place}.priors add up to {parts['priors'].sum().item()!r}; 1.0 is expected")
+    for i, model in enumerate(parts["models"]):
+        if model.kind != "step" or model.needs_key or model.delta > 0.0:
+            yield FormatError(f"{place}.models[{i}] is no step function without random keys, as those of vector models are")
 
 
 def _faults_of_model(parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
@@ -556,4 +649,21 @@ SET_MEMBERS = {
     "kind": WORD, "unknown": WORD, "key_type": WORD, "keys": list_of(TEXT), "model_of_key": list_of(INTEGER, np.int32),
     "columns": list_of(INTEGER, np.int32), "provenance": TEXT, "models": list_of(MODEL),
 }  # fmt: skip
-KINDS = {"model": MODEL, "set": JsonKind(_set_members, _read_set)}
+NUMBERS = list_of(NUMBER, np.float64)
+VECTOR_MEMBERS = {
+    "key_type": WORD, "keys": list_of(TEXT), "columns": list_of(INTEGER, np.int32), "provenance": TEXT, "of_models": NUMBER,
+    "of_priors": NUMBER, "least": NUMBER, "keep_top": FLAG, "slopes": NUMBERS, "intercepts": NUMBERS, "priors": NUMBERS,
+    "mixing": NUMBERS, "edges": NUMBERS, "counts": list_of(INTEGER, np.int64), "means": NUMBERS, "unlabelled": NUMBERS,
+    "models": list_of(MODEL),
+}  # fmt: skip
+VECTOR_ABSENT = frozenset({"columns", "provenance", "mixing", "edges", "counts", "means", "unlabelled"})
+# Those of the C library; of triples, one for each place.
+TINY, STEEPEST = float(np.finfo(np.float64).tiny), 1e9
+VECTOR_LIMITS: dict[str, tuple[Any, Any]] = {
+    "of_models": (0.0, 1.0), "of_priors": (5e-324, math.nextafter(1.0, 0.0)), "least": (TINY, 1e-6),
+    "slopes": (-STEEPEST, STEEPEST), "intercepts": (-STEEPEST, STEEPEST), "mixing": (-STEEPEST, STEEPEST), "priors": (TINY, 1.0),
+    "edges": (0.0, 1.0), "counts": (0, 2**63 - 1), "means": (0.0, 1.0),
+    "unlabelled": ((0.0, 0.0, 0.0), (float(EXACT), 1.0, 0.5)),
+}  # fmt: skip
+KINDS = {"model": MODEL, "set": JsonKind(_set_members, _read_set), "vector": JsonKind(_vector_members, _read_vector)}
+WORDS = {"model": BinnedModel, "set": ModelSet, "vector": VectorModel}
