@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+    from fastbin.vector_model import VectorModel
 
 STDIN_NAMES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
@@ -157,7 +158,7 @@ def load_any(path: str) -> BinnedModel | ModelSet:
 
     data = _read(path)
     if not (data.lstrip().startswith(b"{") and b'"fastbin"' in data):
-        return _named(path, read, data)
+        return without_vectors(_named(path, read, data), path)
     made = "model.fbm" if path == "-" else Path(path).with_suffix(".fbm")
     raise FormatError(
         f"{display_name(path)} is a model in JSON, and its file is needed here; make it: fastbin export {path} -o {made}"
@@ -172,8 +173,19 @@ def load_model(path: str) -> BinnedModel:
     return loaded
 
 
-def load_whole(path: str, remedy: str) -> BinnedModel | ModelSet:
-    """The model or the set in a file, also of JSON; another export is refused with a remedy."""
+def without_vectors(loaded: Any, path: str) -> BinnedModel | ModelSet:
+    """The same, and not a vector model."""
+    from fastbin.vector_model import VectorModel
+
+    if isinstance(loaded, VectorModel):
+        made = "a vector model, and this command takes models and sets of models"
+        raise InputError(f"{display_name(path)} is {made}; score rows by fastbin.load in Python, or by fastbin_vector_predict in C")
+    made_of_file: BinnedModel | ModelSet = loaded
+    return made_of_file
+
+
+def load_whole(path: str, remedy: str) -> BinnedModel | ModelSet | VectorModel:
+    """What a file holds, also of JSON; another export is refused with a remedy."""
     loaded = load_or_describe(path)
     if isinstance(loaded, Exported):
         what = WORDS[loaded.target]
@@ -181,8 +193,8 @@ def load_whole(path: str, remedy: str) -> BinnedModel | ModelSet:
     return loaded
 
 
-def load_or_describe(path: str) -> BinnedModel | ModelSet | Exported:
-    """The model or the set in a file, also of JSON; of another export, what it says of the model."""
+def load_or_describe(path: str) -> BinnedModel | ModelSet | VectorModel | Exported:
+    """What a file holds, also of JSON; of another export, what it says of the model."""
     from fastbin.export import from_json
     from fastbin.export.verify import digest_in, target_of
     from fastbin.model_set import read

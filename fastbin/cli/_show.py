@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fastbin.guarantees import Certificate, SetCertificate
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+    from fastbin.vector_model import VectorModel
 
 
 def facts(fitted: BinnedModel | ModelSet) -> Iterator[str]:
@@ -124,6 +125,40 @@ def show(out: Console, fitted: BinnedModel | ModelSet, alpha: float, max_rows: i
     print_promise(out, certificate, sentence)
 
 
+def vector_summary(model: VectorModel) -> str:
+    """One line: the classes, the rows, the bins."""
+    counts = model.vector.counts
+    bins = "no bins of evidence" if counts is None else f"{counted(counts.shape[1], 'bin')} of each class and of the top label"
+    return f"A vector model of {len(model.classes):,} classes, {bins}, from {counted(model.n_samples, 'sample')}"
+
+
+def show_vector(out: Console, model: VectorModel, alpha: float) -> None:
+    """The same of a vector model: a line for each bin of each class that has rows."""
+    for sentence in _about_vectors(model):
+        out.print(sentence)
+    certificate, sentence = view.promise(model, alpha)
+    if certificate is not None:
+        columns = {"class": 0, "from": 1, "to": 2, "samples": 3, "with the label": 4, "served": 5, "lower": 6, "upper": 7}
+        words = {title: [_word(row[at]) for row in certificate.bins] for title, at in columns.items()}
+        print_table(out, words, LONG)
+    print_promise(out, certificate, sentence)
+
+
+def _word(entry: Any) -> str:
+    if isinstance(entry, float):
+        return f"{entry:.4g}"
+    return f"{entry:,}" if isinstance(entry, int) else str(entry)
+
+
+def _about_vectors(model: VectorModel) -> Iterator[str]:
+    classes = ", ".join(map(str, model.classes[:8])) + (f" and {len(model.classes) - 8:,} more" if len(model.classes) > 8 else "")
+    yield f"Columns are the classes {classes}."
+    if model.keep_top:
+        yield "The largest entry of a row stays the largest."
+    if model.vector.mixing is not None:
+        yield "Every entry of a row takes part in every value, by a matrix."
+
+
 def print_table(out: Console, words: Mapping[str, list[str]], max_rows: int | None) -> None:
     """Print columns of words by title, after an empty line."""
     out.print()
@@ -160,11 +195,17 @@ def print_bins(
 # ---------------------------------------------------------------------- for programs
 
 
-def as_json(fitted: BinnedModel | ModelSet, alpha: float) -> dict[str, Any]:
-    """Everything that `show` prints, unrounded; of a set, every model."""
-    certificate, sentence = promise(fitted, alpha)
+def as_json(fitted: BinnedModel | ModelSet | VectorModel, alpha: float) -> dict[str, Any]:
+    """Everything that `show` prints, unrounded; of a set and of a vector model, every model."""
+    from fastbin.vector_model import VectorModel
+
+    is_vector = isinstance(fitted, VectorModel)
+    certificate, sentence = view.promise(fitted, alpha) if is_vector else promise(fitted, alpha)
     sha256 = hashlib.sha256(fitted.to_bytes()).hexdigest()
-    content = _set_as_json(fitted, sha256, alpha) if fitted.is_set else _model_as_json(fitted, sha256, alpha)
+    if is_vector:
+        content = _vector_as_json(fitted, sha256, alpha)
+    else:
+        content = _set_as_json(fitted, sha256, alpha) if fitted.is_set else _model_as_json(fitted, sha256, alpha)
     return {
         **content,
         "alpha": alpha,
@@ -182,6 +223,15 @@ def _set_as_json(models: ModelSet, sha256: str, alpha: float) -> dict[str, Any]:
         "sha256": sha256,
         "models": [{"cell": name, **as_json(model, alpha)} for name, model in models.numbered],
     }
+
+
+def _vector_as_json(model: VectorModel, sha256: str, alpha: float) -> dict[str, Any]:
+    of_map = model.vector._asdict()
+    return {
+        "kind": "vector", "classes": list(model.classes), "n_samples": model.n_samples, "provenance": model.provenance,
+        "map": {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in of_map.items()},
+        "sha256": sha256, "models": [{"cell": name, **as_json(each, alpha)} for name, each in model.models.items()],
+    }  # fmt: skip
 
 
 def _model_as_json(model: BinnedModel, sha256: str, alpha: float) -> dict[str, Any]:

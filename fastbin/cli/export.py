@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
 from fastbin.cli._console import note
 from fastbin.cli._files import WORDS, Output, display_name, load_whole
@@ -16,6 +17,7 @@ from fastbin.export.onnx import DTYPES
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+    from fastbin.vector_model import VectorModel
 
 # The options of each target.
 TARGETS = {
@@ -130,12 +132,15 @@ def _name_of(output: str, target: str) -> str:
     return name
 
 
-def _written(model: BinnedModel | ModelSet, target: str, given: dict[str, Any], name: str) -> bytes:
+def _written(model: BinnedModel | ModelSet | VectorModel, target: str, given: dict[str, Any], name: str) -> bytes:
     """The export as bytes."""
     from fastbin import export
+    from fastbin.vector_model import VectorModel
 
     if target == MODEL_FILE:
         return model.to_bytes()
+    if isinstance(model, VectorModel) and target != "json":
+        raise InputError(f"{name} is a vector model; --to json writes it, and fastbin_vector_predict of the C library serves its file")
     if target == "onnx":
         graph: bytes = export.onnx(model, **given).SerializeToString()
         return graph

@@ -18,6 +18,7 @@ from fastbin.cli._files import WORDS, Exported, display_name, load_or_describe
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+    from fastbin.vector_model import VectorModel
 
 
 @click.command(
@@ -40,17 +41,20 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     finite-sample guarantee, the reason is given instead.
 
     Of a set of models: its cells, and the certificate of all models together. --cell shows one of them, with its own
-    certificate at its own alpha.
+    certificate at its own alpha. Of a vector model: its classes, the bins of the raw scores of each, and the certificate of all
+    classes and the top label together; --cell shows the binary model of a class.
 
     MODEL may be what fastbin export wrote: of JSON the whole model is shown, of others the digest of the model, and what an
     ONNX graph says of it.
     """
+    from fastbin.vector_model import VectorModel
+
     loaded, name = load_or_describe(model), display_name(model)
     if isinstance(loaded, Exported):
         _show_export(loaded, model, name, cell, as_json)
         return
     if cell is not None:
-        if not loaded.is_set:
+        if not (isinstance(loaded, VectorModel) or loaded.is_set):
             raise InputError(f"{name} is one model and no set; leave out --cell")
         own = _model_of_cell(loaded, cell)
         if own is None:
@@ -59,21 +63,28 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     if as_json:
         say_json({"path": model, **({} if cell is None else {"cell": cell}), **_show.as_json(loaded, alpha)})
         return
-    console().print(f"{name}: {view.summary(loaded)}.")
-    _show.show(console(), loaded, alpha)
+    if isinstance(loaded, VectorModel):
+        console().print(f"{name}: {_show.vector_summary(loaded)}.")
+        _show.show_vector(console(), loaded, alpha)
+    else:
+        console().print(f"{name}: {view.summary(loaded)}.")
+        _show.show(console(), loaded, alpha)
     if made_by := in_words(loaded):
         console().print(f"Made by {made_by}.")
 
 
-def _model_of_cell(models: ModelSet, cell: str) -> BinnedModel | None:
+def _model_of_cell(models: ModelSet | VectorModel, cell: str) -> BinnedModel | None:
     """The model of a key as it is typed."""
+    from fastbin.model_set import ModelSet
+
     key: int | str = cell
-    if not isinstance(models.cells[0], str):
+    keys, of_key = (models.cells, models) if isinstance(models, ModelSet) else (models.classes, models.models)
+    if not isinstance(keys[0], str):
         digits = cell.removeprefix("-")
         if not (digits.isascii() and digits.isdigit()):
             return None
         key = int(cell)
-    model: BinnedModel | None = models.get(key)
+    model: BinnedModel | None = of_key.get(key)
     return model
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
 from fastbin.cli._console import say, show, working
-from fastbin.cli._files import check_inputs, display_name, load_whole
+from fastbin.cli._files import check_inputs, display_name, load_whole, without_vectors
 from fastbin.cli._tables import KeyOptions, KeySource, RowOptions, errors_in, keys_like, row_batches
 from fastbin.cli.export import DIALECTS, TARGETS, choose_target
 from fastbin.export.form import OUTPUTS
@@ -71,7 +71,7 @@ def command(
     from fastbin.export import verify
 
     check_inputs(MODEL=model, __against=against, __scores=scores)
-    loaded, chosen = load_whole(model, "compare with"), choose_target(target, against)
+    loaded, chosen = without_vectors(load_whole(model, "compare with"), model), choose_target(target, against)
     for reason in _misfits(
         loaded, chosen, has_scores=scores is not None, cell=cell, keys=keys, rows=rows,
         of_sql={"dialect": dialect, "outputs": outputs, "source": source}, alpha=alpha,
