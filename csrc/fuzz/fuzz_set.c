@@ -95,7 +95,7 @@ static void score_rows(const fastbin_set *set, const fastbin_set_spec *spec, uin
   require(status == expected && bad_row == (expected == FASTBIN_OK ? SIZE_MAX : n), "the first bad row is another");
 }
 
-/* Rows of a vector set: positive, of the sum 1, and as one by one; or the first bad entry. Of other sets none. */
+/* Rows of a vector set: positive, of the sum 1, and as one by one; or the first bad entry. Other sets refuse the call. */
 static void predict_vectors(const fastbin_set *set, const fastbin_set_spec *spec, uint64_t number) {
   static double p[MOST_ENTRIES], values[MOST_ENTRIES], alone[MOST_ENTRIES];
   size_t k = (size_t)spec->n_keys, n_rows = 1 + number % 70, bad = SIZE_MAX, place = mix_bits(number) % (n_rows * k);
@@ -110,7 +110,7 @@ static void predict_vectors(const fastbin_set *set, const fastbin_set_spec *spec
     require(fastbin_vector_predict(set, p + row * k, 1, alone, NULL) == FASTBIN_OK, "a vector is refused");
     require(memcmp(alone, values + row * k, k * sizeof *alone) == 0, "single and batch vectors differ");
     for (size_t c = 0; c < k; c++) {
-      require(alone[c] > 0.0 && alone[c] <= 1.0 + 1e-9, "an entry is no probability");
+      require(alone[c] > 0.0 && alone[c] <= 1.0 + 1e-9, "an entry is not in (0, 1]");
       sum += alone[c];
     }
     require(fabs(sum - 1.0) < 1e-8, "a vector does not sum to 1");

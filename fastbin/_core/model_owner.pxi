@@ -171,6 +171,8 @@ cdef class ModelOwner:
                 raise FormatError(f"no bytes: an empty file is not a model; {NOT_WHOLE}")
             if view.len >= 4 and memcmp(view.buf, b"\x89FBT", 4) == 0:
                 raise FormatError("a set of models, and not a single one: ModelSet.from_bytes and fastbin.load read it")
+            if view.len >= 4 and memcmp(view.buf, b"\x89FBV", 4) == 0:
+                raise FormatError("a vector model, and not a single one: fastbin.load reads it")
             self._adopt(fastbin_model_read(view.buf, view.len, &self.model))
         finally:
             PyBuffer_Release(&view)

@@ -178,14 +178,16 @@ def without_vectors(loaded: Any, path: str) -> BinnedModel | ModelSet:
     from fastbin.vector_model import VectorModel
 
     if isinstance(loaded, VectorModel):
-        made = "a vector model, and this command takes models and sets of models"
-        raise InputError(f"{display_name(path)} is {made}; score rows by fastbin.load in Python, or by fastbin_vector_predict in C")
-    made_of_file: BinnedModel | ModelSet = loaded
-    return made_of_file
+        raise InputError(
+            f"{display_name(path)} is a vector model, and this command takes models and sets of models; score rows by "
+            "fastbin.load in Python, or by fastbin_vector_predict in C"
+        )
+    others: BinnedModel | ModelSet = loaded
+    return others
 
 
 def load_whole(path: str, remedy: str) -> BinnedModel | ModelSet | VectorModel:
-    """What a file holds, also of JSON; another export is refused with a remedy."""
+    """The model, the set or the vector model in a file, also of JSON; another export is refused with a remedy."""
     loaded = load_or_describe(path)
     if isinstance(loaded, Exported):
         what = WORDS[loaded.target]
@@ -194,7 +196,7 @@ def load_whole(path: str, remedy: str) -> BinnedModel | ModelSet | VectorModel:
 
 
 def load_or_describe(path: str) -> BinnedModel | ModelSet | VectorModel | Exported:
-    """What a file holds, also of JSON; of another export, what it says of the model."""
+    """The model, the set or the vector model in a file, also of JSON; of another export, what it says of the model."""
     from fastbin.export import from_json
     from fastbin.export.verify import digest_in, target_of
     from fastbin.model_set import read

@@ -128,7 +128,7 @@ def show(out: Console, fitted: BinnedModel | ModelSet, alpha: float, max_rows: i
 def vector_summary(model: VectorModel) -> str:
     """One line: the classes, the rows, the bins."""
     counts = model.vector.counts
-    bins = "no bins of evidence" if counts is None else f"{counted(counts.shape[1], 'bin')} of each class and of the top label"
+    bins = "no bins of evidence" if counts is None else f"{counted(counts.shape[1], 'bin')} for each class and the top label"
     return f"A vector model of {len(model.classes):,} classes, {bins}, from {counted(model.n_samples, 'sample')}"
 
 
@@ -151,7 +151,8 @@ def _word(entry: Any) -> str:
 
 
 def _about_vectors(model: VectorModel) -> Iterator[str]:
-    classes = ", ".join(map(str, model.classes[:8])) + (f" and {len(model.classes) - 8:,} more" if len(model.classes) > 8 else "")
+    more = f" and {len(model.classes) - 8:,} more" if len(model.classes) > 8 else ""
+    classes = ", ".join(map(str, model.classes[:8])) + more
     yield f"Columns are the classes {classes}."
     if model.keep_top:
         yield "The largest entry of a row stays the largest."
@@ -199,12 +200,12 @@ def as_json(fitted: BinnedModel | ModelSet | VectorModel, alpha: float) -> dict[
     """Everything that `show` prints, unrounded; of a set and of a vector model, every model."""
     from fastbin.vector_model import VectorModel
 
-    is_vector = isinstance(fitted, VectorModel)
-    certificate, sentence = view.promise(fitted, alpha) if is_vector else promise(fitted, alpha)
     sha256 = hashlib.sha256(fitted.to_bytes()).hexdigest()
-    if is_vector:
+    if isinstance(fitted, VectorModel):
+        certificate, sentence = view.promise(fitted, alpha)
         content = _vector_as_json(fitted, sha256, alpha)
     else:
+        certificate, sentence = promise(fitted, alpha)
         content = _set_as_json(fitted, sha256, alpha) if fitted.is_set else _model_as_json(fitted, sha256, alpha)
     return {
         **content,

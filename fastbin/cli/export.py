@@ -139,8 +139,10 @@ def _written(model: BinnedModel | ModelSet | VectorModel, target: str, given: di
 
     if target == MODEL_FILE:
         return model.to_bytes()
-    if isinstance(model, VectorModel) and target != "json":
-        raise InputError(f"{name} is a vector model; --to json writes it, and fastbin_vector_predict of the C library serves its file")
+    if isinstance(model, VectorModel):
+        if target == "json":
+            return export.json(model).encode()
+        raise InputError(f"{name} is a vector model; --to json writes it, and fastbin_vector_predict serves its file from C")
     if target == "onnx":
         graph: bytes = export.onnx(model, **given).SerializeToString()
         return graph

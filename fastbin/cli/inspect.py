@@ -41,8 +41,10 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
     finite-sample guarantee, the reason is given instead.
 
     Of a set of models: its cells, and the certificate of all models together. --cell shows one of them, with its own
-    certificate at its own alpha. Of a vector model: its classes, the bins of the raw scores of each, and the certificate of all
-    classes and the top label together; --cell shows the binary model of a class.
+    certificate at its own alpha.
+
+    A vector model shows its classes, the bins of the raw scores of each, and the certificate of all classes and the top label
+    together; --cell shows the binary model of a class.
 
     MODEL may be what fastbin export wrote: of JSON the whole model is shown, of others the digest of the model, and what an
     ONNX graph says of it.

@@ -34,6 +34,7 @@ from fastbin._model.view import promise
 from fastbin.guarantees.certificate import event_words
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+from fastbin.vector_model import VectorModel
 
 # The ends of intervals: what each interval is about, and which end of it.
 ENDS = {name: (at, end) for at, names in NAMES_OF_ENDS.items() for end, name in enumerate(names)}
@@ -169,7 +170,7 @@ def _edges_of(model: BinnedModel) -> tuple[Float64s, UInt64s]:
 # ------------------------------------------------------------------------------------------------- what an export says
 
 
-def digest_of(model: BinnedModel | ModelSet) -> str:
+def digest_of(model: BinnedModel | ModelSet | VectorModel) -> str:
     """The SHA-256 of the bytes of the model's file, in hexadecimal."""
     return hashlib.sha256(model.to_bytes()).hexdigest()
 

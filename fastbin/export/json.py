@@ -392,7 +392,7 @@ def _is_absent(name: str, value: Any) -> bool:
 
 
 def _key_members(models: ModelSet | VectorModel) -> dict[str, Any]:
-    """What a set and a vector model have in common."""
+    """The members that a set and a vector model have in common."""
     parts: dict[str, Any] = {"key_type": "text" if models._int_keys is None else "integer"}
     if models._columns is not None:
         parts["columns"] = models._columns
@@ -529,13 +529,14 @@ def _read_vector(value: Any, place: str) -> VectorModel:
     for fault in _faults_of_shapes(parts, place):
         raise fault
     shapes = _vector_shapes(len(keys), parts)
-    arrays = {name: parts[name].reshape(shape) for name, shape in shapes.items() if name in parts}
+    of_map: dict[str, Any] = {name: members.get(name) for name in VectorMap._fields}
+    of_map |= {name: parts[name].reshape(shape) for name, shape in shapes.items() if name in parts}
     made = VectorModel.__new__(VectorModel)
     try:
         made._fill(
             members["models"], keys, kind=VECTOR_KIND, columns=members.get("columns"),
             provenance=members.get("provenance", "").encode(),
-            vector=VectorMap(*(arrays.get(name, members.get(name)) for name in VectorMap._fields)),
+            vector=VectorMap(**of_map),
         )  # fmt: skip
     except (InputError, InputTypeError) as error:
         raise next(_faults_of_vector(parts, place), FormatError(f"{place}: {error}")) from None
@@ -605,8 +606,12 @@ def _faults_of_vector(parts: Mapping[str, Any], place: str) -> Iterator[FormatEr
     if abs(parts["priors"].sum() - 1.0) > 1e-9:
         yield FormatError(f"{place}.priors add up to {parts['priors'].sum().item()!r}; 1.0 is expected")
     for i, model in enumerate(parts["models"]):
-        if model.kind != "step" or model.needs_key or model.delta > 0.0:
-            yield FormatError(f"{place}.models[{i}] is no step function without random keys, as those of vector models are")
+        low, high = (-math.inf, math.inf) if model.score_range is None else model.score_range
+        is_narrow = model.out_of_range != "clip" and not (low <= 0.0 and high >= 1.0)
+        if model.kind != "step" or model.needs_key or is_narrow:
+            yield FormatError(
+                f"{place}.models[{i}] refuses scores or uses random keys; a vector model has step functions that do neither"
+            )
 
 
 def _faults_of_model(parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
@@ -661,9 +666,10 @@ VECTOR_ABSENT = frozenset({"columns", "provenance", "mixing", "edges", "counts",
 TINY, STEEPEST = float(np.finfo(np.float64).tiny), 1e9
 VECTOR_LIMITS: dict[str, tuple[Any, Any]] = {
     "of_models": (0.0, 1.0), "of_priors": (5e-324, math.nextafter(1.0, 0.0)), "least": (TINY, 1e-6),
-    "slopes": (-STEEPEST, STEEPEST), "intercepts": (-STEEPEST, STEEPEST), "mixing": (-STEEPEST, STEEPEST), "priors": (TINY, 1.0),
-    "edges": (0.0, 1.0), "counts": (0, 2**63 - 1), "means": (0.0, 1.0),
+    "slopes": (-STEEPEST, STEEPEST), "intercepts": (-STEEPEST, STEEPEST), "mixing": (-STEEPEST, STEEPEST),
+    "priors": (TINY, 1.0), "edges": (0.0, 1.0), "counts": (0, 2**63 - 1), "means": (0.0, 1.0),
     "unlabelled": ((0.0, 0.0, 0.0), (float(EXACT), 1.0, 0.5)),
 }  # fmt: skip
-KINDS = {"model": MODEL, "set": JsonKind(_set_members, _read_set), "vector": JsonKind(_vector_members, _read_vector)}
+SET, VECTOR = JsonKind(_set_members, _read_set), JsonKind(_vector_members, _read_vector)
+KINDS = {"model": MODEL, "set": SET, "vector": VECTOR}
 WORDS = {"model": BinnedModel, "set": ModelSet, "vector": VectorModel}

@@ -15,6 +15,7 @@ import pytest
 from docs.shell import need, run
 
 import fastbin as fb
+from fastbin.vector_model import VectorMap, VectorModel
 from fresh_python import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -220,7 +221,7 @@ def test_the_c_program_links_in_each_way(folder: Path, way: int, monkeypatch: py
     monkeypatch.setenv("CFLAGS", "-O0")
     monkeypatch.setenv("CMAKE_BUILD_TYPE", "Debug")
     need("cc", *(["make", "pkg-config"] if way == 2 else ["cmake"] if way == 3 else []))
-    (program,) = blocks("c")
+    program, _ = blocks("c")
     (folder / "main.c").write_text(program)
     shutil.copytree(ROOT / "csrc", folder / "csrc", ignore=shutil.ignore_patterns("build"))
     lines = shell_block("cc main.c").splitlines()
@@ -234,3 +235,19 @@ def test_the_c_program_links_in_each_way(folder: Path, way: int, monkeypatch: py
     assert not model.needs_key  # so that the key in the program decides nothing
     assert "fastbin_predict_one(model, 0.98, 0, &probability)" in program
     assert run("./score", folder) == f"{model.predict_one(0.98):.4f}\n"
+
+
+@pytest.mark.sampled
+def test_the_c_program_of_vector_models(folder: Path) -> None:
+    """It prints the rows that Python predicts."""
+    need("cc")
+    rng = np.random.default_rng(3)
+    P = rng.dirichlet([1, 1, 1], 500)
+    models = {c: fb.CertifiedCalibration().fit(P[:, c], rng.random(500) < P[:, c] ** 2).model_ for c in range(3)}
+    own = VectorMap(0.5, 0.01, 1e-9, False, np.array([0.8, 1.0, 1.2]), np.zeros(3), np.full(3, 1 / 3), None)
+    model = VectorModel._of(models, own)
+    model.save(folder / "animals.fbm")
+    (folder / "main.c").write_text(blocks("c")[1])
+    run(f"cc -O0 -I{ROOT}/csrc/include main.c {ROOT}/csrc/src/*.c -lm -o score", folder)
+    expected = model.predict([[0.2, 0.7, 0.1], [0.6, 0.3, 0.1]])
+    assert run("./score", folder) == "".join("{:.4f} {:.4f} {:.4f}\n".format(*row) for row in expected)

@@ -22,13 +22,14 @@ from hypothesis import strategies as st
 import fastbin as fb
 from fastbin._core.fields import native_parts
 from fastbin.export.form import digest_of
-from fastbin.export.json import MODEL_MEMBERS, SET_MEMBERS
+from fastbin.export.json import MODEL_MEMBERS, SET_MEMBERS, VECTOR_LIMITS, VECTOR_MEMBERS
+from fastbin.vector_model import VectorMap, VectorModel
 
 TESTS = Path(__file__).resolve().parent.parent.parent
 GOLDEN = sorted((TESTS / "golden").glob("*/models/*.fbm")) + sorted((TESTS / "golden").glob("*/sets/*.fbm"))
 
 
-def assert_same(model: fb.BinnedModel | fb.ModelSet) -> None:
+def assert_same(model: fb.BinnedModel | fb.ModelSet | VectorModel) -> None:
     text = fb.export.json(model)
     assert text.isascii()
     document = json.loads(text)
@@ -67,6 +68,45 @@ def test_sets_of_the_vectors(name: str) -> None:
     models = fb.ModelSet.from_bytes(data)
     assert_same(models)
     assert fb.export.from_json(fb.export.json(models)).to_bytes() == data
+
+
+def vector_of(keys: tuple[Any, ...], **changed: Any) -> VectorModel:
+    """One with a matrix and two bins a group, of which the first has no row with the label."""
+    rng = np.random.default_rng(len(keys))
+    k = len(keys)
+    counts = np.tile([[9, 0], [2**53 + 5, 7]], (k + 1, 1, 1))
+    own: dict[str, Any] = {
+        "of_models": 0.4, "of_priors": 0.01, "least": 1e-9, "keep_top": True, "slopes": rng.random(k),
+        "intercepts": -rng.random(k),
+        "priors": np.full(k, 1 / k), "mixing": rng.random((k, k)), "edges": np.full((k + 1, 1), 0.1), "counts": counts,
+        "means": rng.random((k + 1, 2)), "unlabelled": np.tile([3.0, 0.5, 0.25], (k + 1, 2, 1)),
+    }  # fmt: skip
+    models = {key: fb.BinnedModel.from_parts(edges=[0.5], values=[0.125, i / k]) for i, key in enumerate(keys)}
+    return VectorModel._of(models, VectorMap(**(own | changed)), provenance=b'{"version":"0.2.0"}')
+
+
+@pytest.mark.parametrize("keys", [("cow", "ant", "\xe9 \U0001f642"), (5, -7, 2**63 - 1), (1, 2)])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {}, {"mixing": None, "keep_top": False}, {"unlabelled": None},
+        dict.fromkeys(("edges", "counts", "means", "unlabelled")),
+        "one bin",
+    ],
+    ids=range(5),
+)  # fmt: skip
+def test_vector_models(keys: tuple[Any, ...], changed: Any) -> None:
+    if changed == "one bin":
+        full = vector_of(keys).vector
+        changed = {"edges": None, "counts": full.counts[:, :1].copy(), "means": full.means[:, :1].copy(), "unlabelled": None}
+    model = vector_of(keys, **changed)
+    assert_same(model)
+    written = json.loads(fb.export.json(model))["vector"]
+    assert list(written) == [name for name in VECTOR_MEMBERS if name in written]
+    absent = {name for name, value in changed.items() if value is None}
+    assert set(VECTOR_MEMBERS) - set(written) == absent | ({"columns"} if keys == (1, 2) else set())
+    P = np.random.default_rng(0).dirichlet(np.ones(len(keys)), 20)
+    assert (fb.export.from_json(fb.export.json(model)).predict(P) == model.predict(P)).all()
 
 
 def test_moved_models_and_fitted_calibrators() -> None:
@@ -141,7 +181,10 @@ def test_what_numbers_would_lose() -> None:
 
 def test_the_schema_names_all_members_in_their_order() -> None:
     section = (TESTS.parent / "csrc/FORMAT.md").read_text("utf8").partition("## Models as JSON\n")[2].partition("**Writing")[0]
-    for title, members in (("### Members of a model\n", MODEL_MEMBERS), ("### Members of a set\n", SET_MEMBERS)):
+    for title, members in (
+        ("### Members of a model\n", MODEL_MEMBERS), ("### Members of a set\n", SET_MEMBERS),
+        ("### Members of a vector model\n", VECTOR_MEMBERS),
+    ):  # fmt: skip
         table = section.partition(title)[2].partition("###")[0]
         firsts = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
         assert [name for first in firsts for name in re.findall(r"`(\w+)`", first)] == list(members)
@@ -156,6 +199,7 @@ MODEL = json.loads(fb.export.json(fb.BinnedModel.from_parts(
 )))  # fmt: skip
 BOTH = fb.BinnedModel.from_parts(edges=[], values=[0.5])
 SET = json.loads(fb.export.json(fb.ModelSet({3: BOTH, 5: BOTH}, pool=BOTH, pooled_cells=[9], unknown="pool")))
+VECTOR = json.loads(fb.export.json(vector_of(("b", "a"))))
 NO_RATE = {"origin": "none", "rate": 0.5, "count": 0, "ones": 0}
 
 
@@ -262,7 +306,64 @@ REFUSED: dict[str, tuple[dict[str, Any], Change]] = {
     r"set.models\[1\].values\[0\] is '0.5'": (SET, put("set", "models", 1, "values", 0, "0.5")),
     r"^set.models\[1\].values\[0\] is 2.0; a number from 0.0 to 1.0 is": (SET, put("set", "models", 1, "values", 0, 2.0)),
     "^set.models is empty; a set has one model or more": (SET, put("set", "models", [])),
+    "that says 'model', 'set' or 'vector'": (VECTOR, put("fastbin", "vectors")),
+    "fastbin is 'set', but what stands there is called 'vector'": (VECTOR, put("fastbin", "set")),
+    "vector.keep_top is 1; true or false is expected": (VECTOR, put("vector", "keep_top", 1)),
+    "vector.key_type is 'int'; integer or text": (VECTOR, put("vector", "key_type", "int")),
+    "vector has no member 'slopes'": (VECTOR, lambda document: document["vector"].pop("slopes")),
+    "vector has a member 'kind'": (VECTOR, put("vector", "kind", "vector")),
+    "^vector has no member 'means'": (VECTOR, lambda document: document["vector"].pop("means")),
+    "^vector.edges has 3 entries; 0 are expected": (VECTOR, lambda document: document["vector"].pop("counts")),
+    "^vector.slopes has 3 entries; 2 are expected": (VECTOR, put("vector", "slopes", [1.0, 1.0, 1.0])),
+    "^vector.mixing has 2 entries; 4 are expected": (VECTOR, put("vector", "mixing", [1.0, 1.0])),
+    "^vector.edges has 0 entries; 3 are expected": (VECTOR, put("vector", "edges", [])),
+    "^vector.counts has 13 entries; 12 are expected": (VECTOR, lambda document: document["vector"]["counts"].append(1)),
+    "^vector.means has 7 entries; 6 are expected": (VECTOR, lambda document: document["vector"]["means"].append(0.5)),
+    "^vector.unlabelled has 19 entries; 18": (VECTOR, lambda document: document["vector"]["unlabelled"].append(0.5)),
+    "^vector.models has 1 entries; 2 are expected": (VECTOR, lambda document: document["vector"]["models"].pop()),
+    r"vector.slopes\[1\] is null; a finite number": (VECTOR, put("vector", "slopes", 1, None)),
+    "^vector.of_models is 1.5; a number from 0.0 to 1.0 is": (VECTOR, put("vector", "of_models", 1.5)),
+    "^vector.of_priors is 0.0; a number from 5e-324 to 0.99": (VECTOR, put("vector", "of_priors", 0.0)),
+    "^vector.of_priors is 1.0; a number from": (VECTOR, put("vector", "of_priors", 1.0)),
+    "^vector.least is 0.5; a number from 2.2": (VECTOR, put("vector", "least", 0.5)),
+    r"^vector.slopes\[1\] is 2000000000.0; a number from -1000000000.0 to": (VECTOR, put("vector", "slopes", 1, 2e9)),
+    r"^vector.intercepts\[0\] is -2000000000.0; a": (VECTOR, put("vector", "intercepts", 0, -2e9)),
+    r"^vector.mixing\[3\] is 2000000000.0; a": (VECTOR, put("vector", "mixing", 3, 2e9)),
+    r"^vector.priors\[1\] is 0.0; a number from 2.2": (VECTOR, put("vector", "priors", 1, 0.0)),
+    "^vector.priors add up to 0.75; 1.0 is expected": (VECTOR, put("vector", "priors", 1, 0.25)),
+    r"^vector.edges\[2\] is 1.5; a number from 0.0 to 1.0": (VECTOR, put("vector", "edges", 2, 1.5)),
+    r"^vector.counts\[4\] is -1; a number from 0 to": (VECTOR, put("vector", "counts", 4, -1)),
+    r"^vector.counts\[1\] is 10; a number from 0 to 9": (VECTOR, put("vector", "counts", 1, 10)),
+    r"^vector.means\[5\] is -0.5; a number from 0.0 to 1.0": (VECTOR, put("vector", "means", 5, -0.5)),
+    r"^vector.unlabelled\[9\] is -1.0; a number from 0.0 to 9007199254740992.0": (VECTOR, put("vector", "unlabelled", 9, -1.0)),
+    r"^vector.unlabelled\[10\] is 1.5; a number from 0.0 to 1.0": (VECTOR, put("vector", "unlabelled", 10, 1.5)),
+    r"^vector.unlabelled\[11\] is 0.75; a number from 0.0 to 0.5": (VECTOR, put("vector", "unlabelled", 11, 0.75)),
+    r"^vector.edges\[3\] is 0.25; an edge that does not come before 0.5": (
+        VECTOR, lambda document: document["vector"].update(
+            edges=[0.5, 0.5, 0.5, 0.25, 0.5, 0.5], counts=18 * [0], means=9 * [0.0], unlabelled=27 * [0.0]
+        ),
+    ),
+    r"^vector.keys\[1\] is 'a'; a key that comes after 'b' is": (VECTOR, put("vector", "keys", ["b", "a"])),
+    r"^vector.models\[0\].values\[0\] is 2.0; a number": (VECTOR, put("vector", "models", 0, "values", 0, 2.0)),
+    r"^vector.models\[1\] refuses scores or uses random keys": (VECTOR, put("vector", "models", 1, "delta", 0.5)),
+    r"^vector.models\[0\] refuses scores or uses random keys": (VECTOR, put("vector", "models", 0, "score_min", 0.25)),
+    r"^vector.models\[0\] refuses scores or": (VECTOR, put("vector", "models", 0, "edge_keys", ["0000000000000777"])),
+    "^vector: ": (VECTOR, put("vector", "columns", [1, 1])),
+    "sha256 is .*, but the vector that stands there has": (VECTOR, put("vector", "least", 1e-8)),
 }  # fmt: skip
+
+
+def test_the_limits_of_vector_models_are_those_of_the_library() -> None:
+    """A number at either end is taken, and the next double beyond it is not."""
+    for name, (low, high) in VECTOR_LIMITS.items():
+        if name in ("counts", "unlabelled", "priors"):
+            continue
+        own = np.asarray(getattr(vector_of(("b", "a")).vector, name))
+        for end, beyond in ((low, -math.inf), (high, math.inf)):
+            at_end, outside = np.full(own.shape, end), np.full(own.shape, math.nextafter(end, beyond))
+            vector_of(("b", "a"), **{name: at_end if own.ndim else end})
+            with pytest.raises(fb.InputError):
+                vector_of(("b", "a"), **{name: outside if own.ndim else float(outside)})
 
 
 @pytest.mark.parametrize(
