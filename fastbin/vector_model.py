@@ -112,24 +112,14 @@ class VectorModel(Saved, NativeVectorModel):
         Parameters
         ----------
         P : array-like of shape (n, k)
-<<<<<<< HEAD
             Probabilities, a column for each of `classes`; rows sum to 1, within 1e-6 (float32: 1e-4). The
             columns of a data frame are taken as they stand, and names in another order than `classes` are refused.
-=======
-            Probabilities, a column for each of `classes`; rows sum to 1, within 1e-6 (float32: 1e-4). The columns
-            of a data frame are taken as they stand, and names in another order than `classes` are refused.
->>>>>>> affc5ce3 (Tests of vector models in Python: rows, files, JSON, commands; a binary model refuses their file by its name)
 
         Returns
         -------
         float64 (n, k)
-<<<<<<< HEAD
             Rows sum to 1, but for rounding; no entry is 0 or 1. A data frame or an Arrow table gives one with the same
             columns.
-=======
-            Rows sum to 1, but for rounding; no entry is 0 or 1. A data frame, or an Arrow table, gives one with the names of
-            its columns.
->>>>>>> affc5ce3 (Tests of vector models in Python: rows, files, JSON, commands; a binary model refuses their file by its name)
 
         Raises
         ------
@@ -156,11 +146,7 @@ class VectorModel(Saved, NativeVectorModel):
         return out
 
     def certificate(self, alpha: float = 0.1, *, about: str = "calibration rows") -> VectorCertificate:
-<<<<<<< HEAD
         """The guarantee about the vectors, for all classes and the top label at once.
-=======
-        """The promise about the vectors, for all classes and the top label at once.
->>>>>>> affc5ce3 (Tests of vector models in Python: rows, files, JSON, commands; a binary model refuses their file by its name)
 
         Parameters
         ----------

@@ -22,8 +22,9 @@
 #define MOST_HALVINGS 40
 #define SHARE_OF_SLOPE 1e-4
 /* What a step promises to gain where it is the last one, as a share of the loss: rounding, and more where a pass takes long. */
-#define GAIN_ENOUGH 1e-15
+#define GAIN_ENOUGH 1e-14
 #define FEW_ENTRIES 1e5
+#define ROUNDING 1e-15 /* a gain of less is none */
 #define LOOK_EVERY 4096u
 #define MOST_FACTOR 1e3
 #define TRACE_OF_ROWS 1e-6 /* of doubt, shared by all rows */
@@ -289,7 +290,7 @@ uint32_t fastbin_fit_affine(const affine_problem *p, double *parameters, double 
       if (is_nan(lower) || gain >= -SHARE_OF_SLOPE * (length * slope)) break;
     }
     if (is_nan(lower)) return VECTOR_INTERRUPTED;
-    if (!(gain > 0.0)) break; /* rounding */
+    if (!(gain > ROUNDING * loss)) break;
     for (size_t i = 0; i < n; i++) trial_gradient[i] *= at.scale[i];
     remember(&kept, length, direction, gradient, trial_gradient);
     memcpy(parameters, trial, n * sizeof *trial);

@@ -147,11 +147,7 @@ void fastbin_copy_vector(fastbin_set *set, unsigned char **free_part) {
 #define ROWS_AT_A_TIME 64u
 #define LEAST_OF_MODELS 1e-12 /* part of the meaning of files */
 
-<<<<<<< HEAD
 /* The place of the largest entry, the lowest of equal ones; n if an entry is outside [0, 1], and then *bad is the first. */
-=======
-/* The place of the largest entry, the lowest of equal ones; n if an entry is not in [0, 1], and then *bad is the first such. */
->>>>>>> affc5ce3 (Tests of vector models in Python: rows, files, JSON, commands; a binary model refuses their file by its name)
 static size_t top_of(const double *p, size_t n, size_t *bad) {
   size_t top = 0;
   for (size_t k = 0; k < n; k++) {

@@ -17,7 +17,7 @@
 
 enum { MOST_CLASSES = 300, MOST_ROWS = 200 };
 /* For the bits of all rows of test_rows(), which every compiler and processor must give. */
-#define DIGEST UINT64_C(0xD04282A9D267E8D3)
+#define DIGEST UINT64_C(0x6FF03612A675BF97)
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Making and showing                                                                                            */
@@ -88,10 +88,10 @@ static void test_numbers_of_maps(void) {
   EXPECT(ERROR_SET, map.of_models = 1.0 + DBL_EPSILON);
   EXPECT(ERROR_SET, map.of_priors = 0.0);
   EXPECT(ERROR_SET, map.of_priors = 1.0);
-  EXPECT(OK, map.least = 1e-6);
+  EXPECT(OK, map.least = 0.1);
   EXPECT(OK, map.least = DBL_MIN);
   EXPECT(ERROR_SET, map.least = DBL_MIN / 2.0);
-  EXPECT(ERROR_SET, map.least = 1.0000001e-6);
+  EXPECT(ERROR_SET, map.least = 0.1000001);
   EXPECT(OK, map.keep_top = 1);
   EXPECT(ERROR_SET, map.keep_top = 2);
   EXPECT(ERROR_SET, map.keep_top = -1);
@@ -196,7 +196,7 @@ static void test_models_of_maps(void) {
   model = countable_spec(); /* ties with keys */
   CHECK(status_beside(&model) == FASTBIN_ERROR_SET);
   model = spline_spec();
-  CHECK(status_beside(&model) == FASTBIN_ERROR_SET);
+  CHECK(status_beside(&model) == FASTBIN_OK);
 }
 
 static void test_sets_of_maps(void) {
@@ -240,7 +240,7 @@ typedef struct drawn {
 static double around_zero(double size) { return (random_unit() - 0.5) * size; }
 
 static fastbin_set *draw(drawn *d, size_t k, int keep_top, const char *build) {
-  static const double leasts[] = {1e-6, 1e-12, DBL_MIN};
+  static const double leasts[] = {1e-2, 1e-12, DBL_MIN};
   fastbin_set_spec spec = int_set_spec();
   double size = random_below(4) ? 1.0 : 256.0;
   memset(d, 0, sizeof *d);
@@ -325,7 +325,7 @@ static void values_by_definition(const drawn *d, const double *p, double *v) {
   for (size_t c = 0; c < k; c++) {
     double q;
     REQUIRE(fastbin_predict_one(d->models[d->key_of_column[c]], p[c], 0, &q) == FASTBIN_OK);
-    u[c] = d->slopes[c] * z[c] + d->intercepts[c] + d->map.of_models * log(fmax(q, d->map.least));
+    u[c] = d->slopes[c] * z[c] + d->intercepts[c] + d->map.of_models * log(fmax(q, 1e-12));
     for (size_t j = 0; d->map.mixing && j < k; j++) u[c] += d->mixing[c * k + j] * z[j];
   }
   most = u[top_of(u, k)];

@@ -243,11 +243,7 @@ cdef class SetOwner:
             PyBuffer_Release(&view)
 
     cdef int _refuse_others(self, const void *data, Py_ssize_t size) except -1:
-<<<<<<< HEAD
         """Refuses the bytes of other kinds."""
-=======
-        """Refuse the bytes of another kind of file by its name."""
->>>>>>> affc5ce3 (Tests of vector models in Python: rows, files, JSON, commands; a binary model refuses their file by its name)
         if size >= 4 and memcmp(data, b"\x89FBM", 4) == 0:
             raise FormatError("a single model, and not a set of models: BinnedModel.from_bytes and fastbin.load read it")
         if size >= 4 and memcmp(data, b"\x89FBV", 4) == 0:
