@@ -16,6 +16,7 @@ import fastbin as fb
 from fastbin import model_set
 from fastbin._core import schemes
 from fastbin._core.score import status_text
+from fastbin.vector_model import VECTOR_KIND
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "csrc/include/fastbin.h"
@@ -54,6 +55,7 @@ PINNED = {
     "fastbin_type": {"FASTBIN_FLOAT64": 0, "FASTBIN_FLOAT32": 1},
     "fastbin_set_kind": {
         "FASTBIN_SET_GIVEN": 0, "FASTBIN_SET_SEGMENTS": 1, "FASTBIN_SET_TOP_LABEL": 2, "FASTBIN_SET_CLASS_WISE": 3,
+        "FASTBIN_SET_VECTOR": 4,
     },
     "fastbin_key_type": {"FASTBIN_KEYS_INT": 0, "FASTBIN_KEYS_TEXT": 1},
     "fastbin_unknown": {"FASTBIN_UNKNOWN_REFUSE": 0, "FASTBIN_UNKNOWN_POOL": 1},
@@ -143,7 +145,9 @@ def words_of(enum: str, prefix: str) -> dict[int, str]:
         pytest.param(schemes.RATE_ORIGINS, "fastbin_rate", "FASTBIN_RATE_", id="rates"),
         pytest.param(schemes.OUT_OF_RANGE, "fastbin_out_of_range", "FASTBIN_OUT_OF_RANGE_", id="out of range"),
         pytest.param(schemes.WEIGHTS, "fastbin_weights", "FASTBIN_WEIGHTS_", id="weights"),
-        pytest.param(dict(enumerate(model_set.SET_KINDS)), "fastbin_set_kind", "FASTBIN_SET_", id="sets"),
+        pytest.param(
+            {**dict(enumerate(model_set.SET_KINDS)), VECTOR_KIND: "vector"}, "fastbin_set_kind", "FASTBIN_SET_", id="sets"
+        ),
         pytest.param(dict(enumerate(model_set.UNKNOWN)), "fastbin_unknown", "FASTBIN_UNKNOWN_", id="unknown keys"),
     ],
 )

@@ -89,7 +89,8 @@ def test_commands_that_need_one_value(path: str, tmp_path: Path) -> None:
     table, back = str(tmp_path / "rows.csv"), str(tmp_path / "back.fbm")
     Path(table).write_text("p,y\n0.5,1\n0.25,0\n")
     assert "is a vector model; --to json writes it" in run("export", path, "--to", "sql", code=1).output
-    for arguments in (("predict", path, table), ("assess", path, table), ("monitor", path, table), ("adapt", path, "--target-rate", "0.2", "-o", back)):
+    adapted = ("adapt", path, "--target-rate", "0.2", "-o", back)
+    for arguments in (("predict", path, table), ("assess", path, table), ("monitor", path, table), adapted):
         told = " ".join(run(*arguments, code=1).output.split())
         assert "is a vector model, and this command takes models and sets of models; score rows by fastbin.load" in told, told
     Path(tmp_path / "rows.sql").write_text("SELECT 1")
