@@ -45,7 +45,7 @@ def fit_steps(
 ) -> tuple[Float64s, int]: ...  # fmt: skip
 def fit_affine(
     z: Float64s, truth: Int64s, centres: Float64s, ridge: Float64s, ridge_intercept: float, *, weights: Float64s | None = None,
-    offsets: Float64s | None = None, base: float = 1.0, most_steps: int = 200,
+    offsets: Float64s | None = None, base: float = 1.0, most_steps: int = 500,
 ) -> tuple[Float64s, Float64s, int]: ...  # fmt: skip
 def doubtful_moments(
     z: Float64s, truth: Int64s, is_matrix: bool, *, weights: Float64s | None = None, offsets: Float64s | None = None,

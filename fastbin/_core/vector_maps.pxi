@@ -45,7 +45,7 @@ cdef affine_problem problem_of(z, truth, weights, offsets, double base, uint32_t
 
 
 def fit_affine(
-    z, truth, centres, ridge, double ridge_intercept, *, weights=None, offsets=None, double base=1.0, uint32_t most_steps=200,
+    z, truth, centres, ridge, double ridge_intercept, *, weights=None, offsets=None, double base=1.0, uint32_t most_steps=500,
 ):
     """D, float64 (k,) or (k, k) as `centres` and `ridge` are, the constants (k,), and how many steps led there."""
     cdef affine_problem problem = problem_of(z, truth, weights, offsets, base, most_steps)

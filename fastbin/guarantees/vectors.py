@@ -137,7 +137,7 @@ def certify_vector(vector: Any, classes: tuple[Any, ...], n_samples: int, alpha:
 
 
 def _served_elsewhere(unlabelled: Float64s, levels: Float64s) -> tuple[Float64s, Float64s]:
-    """The average that other rows are served in each bin, and how far it may be from its expectation: 1 for fewer than two rows.
+    """The average that other rows are served in each bin, and how far it may be from its expectation: 1 for fewer than two.
 
     `levels` are the failure probabilities of a bin, one for each group of bins.
     """
