@@ -137,7 +137,7 @@ def rows_of(case: Case, n: int) -> Rows:
     alpha = case.alpha or 0.1
     ends = model.interval(alpha)[bins]
     # Where values are finer than bins, no edge has a key of its own, and a step begins at its edge.
-    steps = np.searchsorted(model.edges, np.clip(hard.scores, *(model.score_range or (None, None))), "right")
+    steps = np.searchsorted(model.edges, np.clip(hard.scores, *(model.score_range or (-np.inf, np.inf))), "right")
     at_scores = model.interval(alpha, at="score")[steps if model.n_steps > model.n_bins else bins]
     answers = {
         "value": model.predict(hard.scores, tie_keys=hard.keys), "bin": bins, "lower": ends[:, 0], "upper": ends[:, 1],

@@ -665,7 +665,7 @@ VECTOR_ABSENT = frozenset({"columns", "provenance", "mixing", "edges", "counts",
 # Those of the C library; of triples, one for each place.
 TINY, STEEPEST = float(np.finfo(np.float64).tiny), 1e9
 VECTOR_LIMITS: dict[str, tuple[Any, Any]] = {
-    "of_models": (0.0, 1.0), "of_priors": (5e-324, math.nextafter(1.0, 0.0)), "least": (TINY, 1e-6),
+    "of_models": (0.0, 1.0), "of_priors": (5e-324, math.nextafter(1.0, 0.0)), "least": (TINY, 0.1),
     "slopes": (-STEEPEST, STEEPEST), "intercepts": (-STEEPEST, STEEPEST), "mixing": (-STEEPEST, STEEPEST),
     "priors": (TINY, 1.0), "edges": (0.0, 1.0), "counts": (0, 2**63 - 1), "means": (0.0, 1.0),
     "unlabelled": ((0.0, 0.0, 0.0), (float(EXACT), 1.0, 0.5)),

@@ -202,7 +202,7 @@ class _Words(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Promise:
+class Stated:
     """Shared by the certificates of a model and of a set: the sentence, what it rests on, and how both are shown."""
 
     epsilon: float
@@ -270,7 +270,7 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Certificate(Promise):
+class Certificate(Stated):
     """The promise of a fitted model: a distance, its probability, and the assumptions.
 
     ``str()`` gives the promise in one sentence, `explain` the theorem and the assumptions as text, and `to_dict` everything as
@@ -370,7 +370,7 @@ class Certificate(Promise):
 
 @shared_docs(Certificate.__doc__)
 @dataclass(frozen=True)
-class SetCertificate(Promise, Table):
+class SetCertificate(Stated, Table):
     """The promise of all models of a set together; ``str()``, `explain` and `to_dict` give it as for a `Certificate`.
 
     Attributes
@@ -477,11 +477,11 @@ class Certificates(Table):
     Each holds by itself: choose one before looking at the numbers, as the best of several does not hold at its alpha.
     """
 
-    def __init__(self, certificates: Sequence[Promise]) -> None:
+    def __init__(self, certificates: Sequence[Stated]) -> None:
         self.certificates = tuple(certificates)
 
     @classmethod
-    def of(cls, certify: Callable[..., Promise]) -> Certificates:
+    def of(cls, certify: Callable[..., Stated]) -> Certificates:
         """Those that `certify` gives for a kind and what it is about; what does not exist, or is not taken, is left out.
 
         Raises

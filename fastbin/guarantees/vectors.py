@@ -15,7 +15,7 @@ from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError
 from fastbin._base.table import Columns, Table, as_html
-from fastbin.guarantees.certificate import ABOUT, Promise, name_cells, rounded_up, sentences, sureness
+from fastbin.guarantees.certificate import ABOUT, Stated, name_cells, rounded_up, sentences, sureness
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import ends_of_rows, exact_ends
 
@@ -35,7 +35,7 @@ _OF_POPULATION = (
 
 
 @dataclass(frozen=True)
-class VectorCertificate(Promise, Table):
+class VectorCertificate(Stated, Table):
     """The promise of a vector model, for all classes and the top label at once.
 
     ``str()`` gives it in one sentence, `explain` the theorem and the assumptions, `to_dict` everything as plain values, and
