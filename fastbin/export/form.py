@@ -28,6 +28,7 @@ from fastbin._base.checks import check_alpha
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.score import library_version
+from fastbin._fit.calibrator import as_model_or_set
 from fastbin._model.parts import NAMES_OF_ENDS
 from fastbin._model.provenance import in_words
 from fastbin._model.view import promise
@@ -84,6 +85,20 @@ class PartSteps(NamedTuple):
     @property
     def has_texts(self) -> bool:
         return isinstance(self.keys[0], str)
+
+
+def as_vector_model(model: Any) -> VectorModel | None:
+    """The vector model, or that of a fitted calibrator; None for anything else."""
+    fitted = model.model_ if hasattr(type(model), "model_") else model
+    return fitted if isinstance(fitted, VectorModel) else None
+
+
+def as_exported(model: Any, name: str = "model") -> BinnedModel | ModelSet:
+    """A model or a set as by `as_model_or_set`, for exports that write no vector models."""
+    if as_vector_model(model) is not None:
+        remedy = "use fb.export.sql or fb.export.onnx, or serve its file by fastbin_vector_predict of the C library"
+        raise InputTypeError("is a VectorModel, which this export does not write", remedy, argument=name)
+    return as_model_or_set(model, name)
 
 
 def steps_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = ("value",), alpha: float | None = None) -> PartSteps:
@@ -189,7 +204,7 @@ def description_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = (), a
     )
 
 
-def promise_of(model: BinnedModel | ModelSet) -> str:
+def promise_of(model: BinnedModel | ModelSet | VectorModel) -> str:
     """The certificate in one sentence, or why there is none."""
     certificate, sentence = promise(model, ALPHA)
     return sentence if certificate is not None else " ".join(sentence.split())

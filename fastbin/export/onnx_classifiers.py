@@ -11,7 +11,6 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.form import form_of
 from fastbin.export.onnx import (
     LEAST_OPSET,
@@ -113,7 +112,7 @@ def append_onnx(
     0
     """
     package()
-    checked = as_model_or_set(model)
+    checked = as_exported(model)
     parts = form_of(checked, outputs, alpha)
     made = _read(classifier_graph)
     graph = made.graph

@@ -81,7 +81,7 @@ class Tables(NamedTuple):
 
 def source_of(model: Any, outputs: Sequence[str], alpha: float | None) -> Tables | Curve:
     """The tables or the curve of a model, a set or a calibrator, checked."""
-    form = form_of(as_model_or_set(model), outputs, alpha)
+    form = form_of(as_exported(model), outputs, alpha)
     if isinstance(form, Curve):
         return form
     models, unknown = list(form.models), -1

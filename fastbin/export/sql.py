@@ -7,6 +7,8 @@ what is used again is written again.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal, overload
 
@@ -33,6 +35,8 @@ from fastbin.export.form import (
     OUTPUTS,
     Curve,
     Named,
+    as_exported,
+    as_vector_model,
     check_outputs,
     curve_of,
     description_of,
@@ -42,7 +46,9 @@ from fastbin.export.form import (
     written,
 )
 from fastbin.export.lookup import EdgeCuts, SqlTables, cuts_of, names_of, require_tables, tables_of
+from fastbin.export.vectors import check_columns, vector_query
 from fastbin.model import BinnedModel
+from fastbin.vector_model import VectorModel
 
 STYLES = ("auto", "tree", "join")
 
@@ -70,8 +76,8 @@ ABOUT = {
 
 @overload
 def sql(
-    model: object, score: str = "p", *, tie_key: str | None = None, dialect: str, what: str = "value",
-    alpha: float | None = None, style: Literal["auto", "tree"] = "auto",
+    model: object, score: str | Sequence[str] = "p", *, tie_key: str | None = None, dialect: str, what: str = "value",
+    alpha: float | None = None, style: Literal["auto", "tree"] = "auto", source: str | None = None, output: str | None = None,
 ) -> str: ...  # fmt: skip
 
 
@@ -84,7 +90,7 @@ def sql(
 
 
 def sql(
-    model: object, score: str = "p", *, tie_key: str | None = None, dialect: str, what: str = "value",
+    model: object, score: str | Sequence[str] = "p", *, tie_key: str | None = None, dialect: str, what: str = "value",
     alpha: float | None = None, style: str = "auto", table: str | None = None,
     source: str | None = None, output: str | None = None,
 ) -> str | SqlTables:  # fmt: skip
@@ -179,6 +185,10 @@ def sql(
     words = DIALECTS[check_choice(dialect, "dialect", tuple(DIALECTS))]
     check_choice(what, "what", OUTPUTS)
     check_choice(style, "style", STYLES)
+    vector = as_vector_model(model)
+    if vector is not None:
+        _refuse_of_vectors(what, alpha, tie_key, style, table)
+        return _of_vectors(vector, score, style, source, output, words)
     fitted = as_model_or_set(model)
     if fitted.is_set:
         raise InputTypeError("is a set of models", "use sql_set, which writes a table and its query", argument="model")
@@ -203,13 +213,7 @@ def sql(
             said = comment([*about, said_of_output(words, what, names.output)])
             return tables_of(form, what, score, None, tie_key, names, words, said)
         low, high, cuts = form.models[0].low, form.models[0].high, cuts_of(form.models[0], what)
-        is_plain = style == "auto" and tie_key is None
-        if is_plain and words.array == "width_bucket":
-            answer = _in_array(cuts, score, words)
-        else:
-            _require_few(cuts, words)
-            in_cells = is_plain and words.array == "cells"
-            answer = _by_cells(cuts, score, words) if in_cells else _by_case(cuts, score, tie_key, words)
+        answer = _of_cuts(cuts, score, tie_key, style, words, remedy="pass style='join'" if words.lookup else "score with predict")
     answered = is_answered(score, tie_key, low, high, words)
     return f"{comment([*about, said_of_output(words, what)])}\nCASE WHEN {answered} THEN {answer} ELSE NULL END"
 
@@ -295,7 +299,7 @@ def sql_set(
     words = DIALECTS[check_choice(dialect, "dialect", tuple(DIALECTS))]
     require_tables(words)
     check_choice(what, "what", OUTPUTS)
-    fitted = as_model_or_set(models)
+    fitted = as_exported(models, "models")
     if not fitted.is_set:
         raise InputTypeError("is one model", "use sql, which writes one expression", argument="models")
     form = steps_of(fitted, (what,), alpha)
@@ -309,11 +313,14 @@ def sql_set(
 # ------------------------------------------------------------------------------------------------- steps
 
 
-def _require_few(cuts: EdgeCuts, dialect: Dialect) -> None:
-    """Refuse steps that make too long an expression."""
+def _of_cuts(cuts: EdgeCuts, score: str, key: str | None, style: str, dialect: Dialect, *, remedy: str) -> str:
+    """One expression for the answer; `remedy` is for steps that would make it too long."""
+    is_plain = style == "auto" and key is None
+    if is_plain and dialect.array == "width_bucket":
+        return _in_array(cuts, score, dialect)
     if len(cuts.column) > MOST_STEPS:
-        remedy = "pass style='join'" if dialect.lookup else "score with predict"
         raise InputError(f"has {len(cuts.column)} steps, and a tree at most {MOST_STEPS}", remedy, argument="model")
+    return _by_cells(cuts, score, dialect) if is_plain and dialect.array == "cells" else _by_case(cuts, score, key, dialect)
 
 
 def _by_case(cuts: EdgeCuts, score: str, key: str | None, dialect: Dialect) -> str:
@@ -439,3 +446,31 @@ def _of_curve(curve: Curve, kind: str, score: str, dialect: Dialect) -> str:
     answers = [answer(names | dict(zip(pieces.columns, entries, strict=True))) for entries in numbers]
     place = names[pieces.at.name]
     return tree(answers, lambda edge: f"{place} >= {dialect.number(float(pieces.edges[edge]))}")
+
+
+# ------------------------------------------------------------------------------------------------- vectors
+
+
+def _refuse_of_vectors(what: str, alpha: float | None, key: str | None, style: str, table: str | None) -> None:
+    """Refuse options that a vector model does not have."""
+    check_outputs((what,), alpha)
+    for argument, value, usual in (("what", what, "value"), ("style", style, "auto"), ("table", table, None)):
+        if value != usual and (argument, value) != ("style", "tree"):
+            problem = f"is {value!r}, and a vector model has values alone, by one query without tables"
+            raise InputError(problem, "leave it out", argument=argument, value=value)
+    check_key_expression(key, needs_key=False)
+
+
+def _of_vectors(
+    model: VectorModel, score: object, style: str, source: str | None, output: str | None, dialect: Dialect
+) -> str:  # fmt: skip
+    names = names_of(None, source, output, what="value", digest=digest_of(model), dialect=dialect)
+    is_cast = replace(dialect, as_double="{0}")
+
+    def value_of(binary: BinnedModel, name: str) -> str:
+        if binary.kind != "step":
+            return _of_curve(curve_of(binary), binary.kind, name, is_cast)
+        cuts = cuts_of(steps_of(binary).models[0], "value")
+        return _of_cuts(cuts, name, None, style, is_cast, remedy="score with predict")
+
+    return vector_query(model, check_columns(model, score), names, dialect, value_of)

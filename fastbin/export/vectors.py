@@ -1,0 +1,185 @@
+"""Vector models as SQL: one query, in which each step of the map is a common table expression.
+
+The value of a class depends on all columns of its row, and several times on each. One expression for a class would repeat the
+steps of every class, so each step names its results, and the next one reads them by these names. SQLite and PostgreSQL would put
+the expressions of a step back into the next one, which makes their number exponential, unless they are told to keep a result.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._core.score import library_version
+from fastbin._model.provenance import in_words
+from fastbin.export.dialects import Dialect, check_expression, comment, is_answered
+from fastbin.export.form import digest_of, promise_of
+from fastbin.export.lookup import TableNames
+from fastbin.model import BinnedModel
+from fastbin.vector_model import VectorModel
+
+# With keep_top the text grows with the square of the classes, and with a matrix too: .5 megabytes here.
+MOST_CLASSES = 50
+
+# As in csrc/src/vector.c and csrc/src/exponents.h.
+LEAST_OF_MODELS, GREATEST_SIZE = 1e-12, 708.0
+
+# A normal double times this is the double before it.
+JUST_BELOW = math.nextafter(1.0, 0.0)
+
+# What keeps the result of a step: before its query, and after it.
+KEPT = {"sqlite": ("MATERIALIZED ", ""), "postgresql": ("MATERIALIZED ", ""), "mysql": ("", f"\nLIMIT {2**63 - 1}")}
+
+Step = list[tuple[str, str]]  # expressions and their names
+
+
+def check_columns(model: VectorModel, score: object) -> list[str]:
+    """The expressions of the columns, one for each class."""
+    k = len(model.classes)
+    remedy = f"pass a list of {k} SQL expressions, one for each class in the order of model.classes"
+    if k > MOST_CLASSES:
+        remedy = "serve its file by fastbin_vector_predict of the C library, or score with predict"
+        raise InputError(f"has {k} classes, and SQL is written for at most {MOST_CLASSES}", remedy, argument="model")
+    if isinstance(score, str) or not isinstance(score, Sequence):
+        raise InputTypeError("is no list, and the model has a column for each class", remedy, argument="score")
+    if len(score) != k:
+        raise InputError(f"has {len(score)} expressions, and the model {k} classes", remedy, argument="score")
+    return [check_expression(each, f"score[{at}]") for at, each in enumerate(score)]
+
+
+def vector_query(
+    model: VectorModel, scores: Sequence[str], names: TableNames, dialect: Dialect, value_of: Callable[[BinnedModel, str], str]
+) -> str:
+    """The query that gives all columns of the rows and the values of the classes.
+
+    `value_of` writes the value that a binary model gives to a score, the name of a column of doubles in [0, 1].
+    """
+    columns = _output_names(model, names.output)
+    steps = _steps(model, scores, dialect, value_of)
+    *before, last = [*steps, *_values(model, columns, dialect)]
+    before_query, after_query = KEPT.get(dialect.name, ("", ""))
+    texts = []
+    rows = f"{names.source} AS s"
+    for at, step in enumerate(before, 1):
+        texts.append(f"fastbin_step{at} AS {before_query}({_select(step, rows, 's.*' if at == 1 else '*')}{after_query})")
+        rows = f"fastbin_step{at}"
+    tables = ",\n".join(texts)
+    return f"{comment(_description(model, columns, dialect))}\nWITH {tables}\n{_select(last, rows, '*')}"
+
+
+def _select(step: Step, rows: str, others: str) -> str:
+    columns = ",\n".join([others, *(f"{expression} AS {name}" for expression, name in step)])
+    return f"SELECT {columns}\nFROM {rows}"
+
+
+def _output_names(model: VectorModel, output: str) -> list[str]:
+    """One for each class: by its key, in letters, digits and underscores; by numbers from 1 on, where two would be the same."""
+    names = [f"{output}_{re.sub('[^A-Za-z0-9_]', '_', str(key))}" for key in model.classes]
+    if len({name.lower() for name in names}) < len(names) or max(map(len, names)) > 63:
+        return [f"{output}_{number}" for number in range(1, len(names) + 1)]
+    return names
+
+
+def _description(model: VectorModel, columns: Iterable[str], dialect: Dialect) -> list[str]:
+    return [
+        f"fastbin {library_version()}, model sha256 {digest_of(model)}",
+        f"{len(model.classes)} classes, {model.n_samples} samples",
+        promise_of(model),
+        *((f"made by {made_by}",) if (made_by := in_words(model)) else ()),
+        "The values are those of the model but for the last bits, as exp and ln are those of the engine",
+        *(f"{name} is the probability of class {key!r}" for name, key in zip(columns, model.classes, strict=True)),
+        f"dialect {dialect.name}, gives one column for each class",
+    ]
+
+
+# ------------------------------------------------------------------------------------------------- the map
+
+
+def _of(letter: str, k: int) -> list[str]:
+    return [f"fastbin_{letter}{number}" for number in range(1, k + 1)]
+
+
+def _at_least(expression: str, least: str) -> str:
+    """The greater of two, NULL where the first is: engines differ in what GREATEST makes of NULL."""
+    return f"CASE WHEN {expression} < {least} THEN {least} ELSE {expression} END"
+
+
+def _greatest(names: Sequence[str], dialect: Dialect) -> str:
+    return f"{'max' if dialect.name == 'sqlite' else 'GREATEST'}({', '.join(names)})"
+
+
+def _steps(
+    model: VectorModel, scores: Sequence[str], dialect: Dialect, value_of: Callable[[BinnedModel, str], str]
+) -> list[Step]:
+    """From the columns to the exponents u and the greatest of them, as csrc/src/vector.c."""
+    vector, number, k = model.vector, dialect.number, len(scores)
+    p, z, q, u = (_of(letter, k) for letter in "pzqu")
+    given = [(f"CASE WHEN {is_answered(each, None, 0.0, 1.0, dialect)} THEN {dialect.cast(each)} END") for each in scores]
+    logs = [f"ln({_at_least(each, number(vector.least))})" for each in p]
+    second = list(zip(logs, z, strict=True))
+    exponents = [
+        f"{number(slope)} * {each} + {number(intercept)}"
+        for each, slope, intercept in zip(z, vector.slopes.tolist(), vector.intercepts.tolist(), strict=True)
+    ]
+    if vector.of_models > 0.0:
+        second += [(value_of(each, name), of) for each, name, of in zip(model.models.values(), p, q, strict=True)]
+        share = number(vector.of_models)
+        for at, each in enumerate(q):
+            exponents[at] += f" + {share} * ln({_at_least(each, number(LEAST_OF_MODELS))})"
+    if vector.mixing is not None:
+        for at, row in enumerate(vector.mixing.tolist()):
+            mixed = [f"{number(weight)} * {each}" for each, weight in zip(z, row, strict=True) if weight != 0.0]
+            exponents[at] += f" + ({' + '.join(mixed)})" if mixed else ""
+    if vector.keep_top:
+        second.append((_greatest(p, dialect), "fastbin_largest"))
+    third = list(zip(exponents, u, strict=True))
+    if vector.keep_top:
+        places = (f"WHEN {each} = fastbin_largest THEN {at}" for at, each in enumerate(p, 1))
+        third.append((f"CASE {' '.join(places)} END", "fastbin_top"))
+    return [list(zip(given, p, strict=True)), second, third, [(_greatest(u, dialect), "fastbin_most")]]
+
+
+def _values(model: VectorModel, columns: Sequence[str], dialect: Dialect) -> list[Step]:
+    """From the exponents to the values."""
+    vector, number, k = model.vector, dialect.number, len(columns)
+    u, e, v = (_of(letter, k) for letter in "uev")
+    least = number(-GREATEST_SIZE)
+    powers = [(f"exp({_at_least(f'({each} - fastbin_most)', least)})", name) for each, name in zip(u, e, strict=True)]
+    total = [(f"{number(1.0 - vector.of_priors)} / ({' + '.join(e)})", "fastbin_share")]
+    priors = (vector.of_priors * vector.priors).tolist()
+    values = [f"fastbin_share * {each} + {number(prior)}" for each, prior in zip(e, priors, strict=True)]
+    if not vector.keep_top:
+        return [powers, total, list(zip(values, columns, strict=True))]
+    return [powers, total, list(zip(values, v, strict=True)), *_keep_top(v, columns, dialect)]
+
+
+def _keep_top(v: Sequence[str], columns: Sequence[str], dialect: Dialect) -> list[Step]:
+    """The level of the top column is the greatest mean of its value and of any others.
+
+    That of those above the level is the level itself, by its definition, and adding an entry below it, or leaving out one above
+    it, lowers a mean. So it is enough to look at the entries from each one up. All are taken less the value of the top column.
+    """
+    d, c = _of("d", len(v)), _of("c", len(v))
+    held = " ".join(f"WHEN {at} THEN {each}" for at, each in enumerate(v, 1))
+    above = [f"CASE WHEN {each} > fastbin_held THEN {each} - fastbin_held ELSE {dialect.number(0.0)} END" for each in v]
+
+    def mean(least: str) -> str:
+        sums = " + ".join(f"CASE WHEN {each} >= {least} THEN {each} ELSE 0 END" for each in d)
+        counts = " + ".join(f"CASE WHEN {each} >= {least} THEN 1 ELSE 0 END" for each in d)
+        return f"({sums}) / (1 + {counts})"
+
+    below = dialect.number(JUST_BELOW)
+    values = [
+        f"CASE WHEN fastbin_top = {at} THEN fastbin_level WHEN {each} < fastbin_below THEN {each} ELSE fastbin_below END"
+        for at, each in enumerate(v, 1)
+    ]
+    return [
+        [(f"CASE fastbin_top {held} END", "fastbin_held")],
+        list(zip(above, d, strict=True)),
+        list(zip(map(mean, d), c, strict=True)),
+        [(f"fastbin_held + {_greatest(c, dialect)}", "fastbin_level")],
+        [(f"fastbin_level * {below}", "fastbin_below")],
+        list(zip(values, columns, strict=True)),
+    ]
