@@ -11,6 +11,7 @@ unsigned integers before its version 1.21.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -35,12 +36,18 @@ from fastbin.export.form import (
     Number,
     PartSteps,
     Steps,
+    as_vector_model,
+    check_outputs,
+    curve_of,
     digest_of,
     form_of,
     promise_of,
+    steps_of,
 )
+from fastbin.export.vectors import GREATEST_SIZE, JUST_BELOW, LEAST_OF_MODELS
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+from fastbin.vector_model import VectorModel
 
 # The first with all the operators in their present form.
 LEAST_OPSET = 13
@@ -51,6 +58,7 @@ SHA256_KEY = "fastbin.sha256"
 KIND_KEY = "fastbin.kind"
 SCHEME_KEY = "fastbin.scheme"
 BINS_KEY = "fastbin.n_bins"
+CLASSES_KEY = "fastbin.classes"  # of a vector model, in the order of the columns: a list of JSON
 SAMPLES_KEY = "fastbin.n_samples"
 PROMISE_KEY = "fastbin.promise"
 EVENT_KEY, PROVENANCE_KEY = "fastbin.event", "fastbin.provenance"
@@ -156,15 +164,21 @@ def onnx(
     helper = installed.helper
     check_count(opset, "opset", LEAST_OPSET, installed.defs.onnx_opset_version())
     sizes, kind = _check_shape(shape), DTYPES[check_choice(dtype, "dtype", tuple(DTYPES))]
-    checked = as_model_or_set(model)
-    parts = form_of(checked, outputs, alpha)
-    inputs = inputs_of(parts, sizes, kind, score="score")
-    names = {name: TENSORS[name] for name in outputs}
     nodes = Nodes()
-    given = {name: name for name in inputs}
-    if kind != "DOUBLE":
-        given["score"] = nodes.cast("score", "DOUBLE")
-    add_answers(nodes, parts, TensorNames(**given), names)
+    names = {name: TENSORS[name] for name in check_outputs(outputs, alpha)}
+    score = "score" if kind == "DOUBLE" else nodes.cast("score", "DOUBLE")
+    vector = as_vector_model(model)
+    if vector is not None:
+        checked: BinnedModel | ModelSet | VectorModel = vector
+        _refuse_outputs_of_vectors(outputs, alpha)
+        sizes = (*sizes, len(vector.classes))
+        inputs = {"score": tensor_info("score", kind, sizes)}
+        _add_vectors(nodes, vector, score, TENSORS["value"])
+    else:
+        checked = fitted = as_model_or_set(model)
+        parts = form_of(fitted, outputs, alpha)
+        inputs = inputs_of(parts, sizes, kind, score="score")
+        add_answers(nodes, parts, TensorNames(**{name: name for name in inputs} | {"score": score}), names)
     graph = helper.make_graph(
         nodes.nodes, "fastbin", list(inputs.values()), outputs_of(names, sizes), list(nodes.constants.values())
     )  # fmt: skip
@@ -218,15 +232,21 @@ def tensor_info(name: str, kind: str, shape: Sequence[int | str | None]) -> Any:
     return installed.helper.make_tensor_value_info(name, getattr(installed.TensorProto, kind), shape)
 
 
-def metadata_of(model: BinnedModel | ModelSet, names: Mapping[str, str], alpha: float | None) -> dict[str, str]:
+def metadata_of(model: BinnedModel | ModelSet | VectorModel, names: Mapping[str, str], alpha: float | None) -> dict[str, str]:
     """The facts of the model that the file states, as metadata_props."""
     ends = {ALPHA_KEY: repr(float(ALPHA if alpha is None else alpha))} if set(ENDS) & set(names) else {}
+    if isinstance(model, VectorModel):
+        kinds = {KIND_KEY: "vector", CLASSES_KEY: json.dumps(model.classes)}
+    else:
+        kinds = {
+            KIND_KEY: "set" if model.is_set else model.kind,
+            SCHEME_KEY: model.kind if model.is_set else model.scheme,
+            BINS_KEY: str(model.n_bins),
+        }
     return {
         VERSION_KEY: library_version(),
         SHA256_KEY: digest_of(model),
-        KIND_KEY: "set" if model.is_set else model.kind,
-        SCHEME_KEY: model.kind if model.is_set else model.scheme,
-        BINS_KEY: str(model.n_bins),
+        **kinds,
         SAMPLES_KEY: str(model.n_samples),
         PROMISE_KEY: promise_of(model),
         EVENT_KEY: model.event,
@@ -518,3 +538,93 @@ def _place_of_integer(nodes: Nodes, keys: Int64s, cell: str) -> tuple[str, str]:
     )  # fmt: skip
     place = nodes.add("Min", place, nodes.constant(last, np.int32))  # the greatest integer lies above the padding too
     return place, nodes.add("Equal", cell, nodes.add("Gather", nodes.constant(keys, np.int64), place))
+
+
+# ------------------------------------------------------------------------------------------------- vectors
+
+
+def _refuse_outputs_of_vectors(outputs: Sequence[str], alpha: float | None) -> None:
+    if check_outputs(outputs, alpha) != ("value",):
+        at = next(at for at, name in enumerate(outputs) if name != "value")
+        problem = f"is {outputs[at]!r}, and a vector model has values alone"
+        raise InputError(problem, "ask for 'value'", argument="outputs", at=at, value=outputs[at])
+
+
+class _Rows:
+    """Operations on the last axis of tensors of doubles: that of the classes."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+        self.last = nodes.constant([-1], np.int64)
+
+    def __call__(self, operator: str, *arguments: str | float | Float64s, output: str = "") -> str:
+        """A node; numbers become constants."""
+        names = (each if isinstance(each, str) else self.nodes.constant(each, np.float64) for each in arguments)
+        return self.nodes.add(operator, *names, output=output)
+
+    def total(self, tensor: str) -> str:
+        return self.nodes.add("ReduceSum", tensor, self.last, keepdims=1)
+
+    def greatest(self, tensor: str, count: int = 1) -> tuple[str, str]:
+        """The greatest entries of a row, falling, and their places; the lowest place of equal ones.
+
+        ReduceMax is another operator from opset 18 on.
+        """
+        values = self.nodes.add("TopK", tensor, self.nodes.constant([count], np.int64), axis=-1)
+        places = f"{values}/places"
+        self.nodes.nodes[-1].output.append(places)
+        return values, places
+
+
+def _add_vectors(nodes: Nodes, model: VectorModel, score: str, output: str) -> None:
+    """The map of csrc/src/vector.c; rows with an entry outside [0, 1] have NaN in all columns."""
+    vector, rows, k = model.vector, _Rows(nodes), len(model.classes)
+    is_chance = nodes.add("And", rows("GreaterOrEqual", score, 0.0), rows("LessOrEqual", score, 1.0))
+    answered = rows("Equal", rows.total(nodes.cast(is_chance, "DOUBLE")), float(k))
+    given = rows("Where", is_chance, score, 1.0)
+    z = rows("Log", rows("Max", given, vector.least))
+    u = rows("Add", rows("Mul", z, vector.slopes), vector.intercepts)
+    if vector.of_models > 0.0:
+        logs = rows("Log", rows("Max", _of_models(nodes, model, given), LEAST_OF_MODELS))
+        u = rows("Add", u, rows("Mul", logs, vector.of_models))
+    if vector.mixing is not None:
+        u = rows("Add", u, rows("MatMul", z, np.ascontiguousarray(vector.mixing.T)))
+    powers = rows("Exp", rows("Max", rows("Sub", u, rows.greatest(u)[0]), -GREATEST_SIZE))
+    share = rows("Div", 1.0 - vector.of_priors, rows.total(powers))
+    values = rows("Add", rows("Mul", powers, share), vector.of_priors * vector.priors)
+    if vector.keep_top:
+        values = _keep_top(rows, values, rows.greatest(given)[1], k)
+    rows("Where", answered, values, np.nan, output=output)
+
+
+def _of_models(nodes: Nodes, model: VectorModel, score: str) -> str:
+    """The values that the models of the classes give to their columns: of steps, all columns by one search."""
+    models = list(model.models.values())
+    if all(each.kind == "step" for each in models):
+        forms = [steps_of(each).models[0] for each in models]
+        numbers = _Models(nodes, forms, nodes.constant(np.arange(len(forms)), np.int32))
+        values = f"{nodes.prefix}/of_models"
+        _look_up(nodes, forms, _find(nodes, numbers, score, None), None, {"value": values})
+        return values
+    columns = []
+    for at, each in enumerate(models):
+        column = nodes.add("Gather", score, nodes.constant([at], np.int64), axis=-1)
+        columns.append(f"{nodes.prefix}/of_model_{at}")
+        form = steps_of(each) if each.kind == "step" else curve_of(each)
+        add_answers(nodes, form, TensorNames(column), {"value": columns[-1]})
+    return nodes.add("Concat", *columns, axis=-1)
+
+
+def _keep_top(rows: _Rows, values: str, top: str, k: int) -> str:
+    """The level of the top column is the greatest mean of its value and of some others, of the greatest ones first.
+
+    All are taken less the value of the top column.
+    """
+    held = rows.nodes.add("GatherElements", values, top, axis=-1)
+    above = rows("Max", rows("Sub", values, held), 0.0)
+    sums = rows.nodes.add("CumSum", rows.greatest(above, k)[0], rows.nodes.constant(-1, np.int64))
+    level = rows("Add", held, rows.greatest(rows("Div", sums, np.arange(2.0, k + 2.0)))[0])
+    is_top = rows.nodes.add("Equal", rows.nodes.constant(np.arange(k), np.int64), top)
+    # The double before the level. By a factor that is 1 in single precision onnxruntime does not multiply.
+    below = rows("Sub", level, rows("Mul", level, 1.0 - JUST_BELOW))
+    return rows("Where", is_top, level, rows("Min", values, below))

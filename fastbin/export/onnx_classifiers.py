@@ -11,7 +11,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin.export.form import form_of
+from fastbin.export.form import as_exported, form_of
 from fastbin.export.onnx import (
     LEAST_OPSET,
     OUTPUT_KEY,

@@ -27,6 +27,7 @@ from fastbin.export.form import (
     Named,
     Operation,
     Steps,
+    as_exported,
     description_of,
     form_of,
     parts_of,

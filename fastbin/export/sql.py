@@ -213,7 +213,8 @@ def sql(
             said = comment([*about, said_of_output(words, what, names.output)])
             return tables_of(form, what, score, None, tie_key, names, words, said)
         low, high, cuts = form.models[0].low, form.models[0].high, cuts_of(form.models[0], what)
-        answer = _of_cuts(cuts, score, tie_key, style, words, remedy="pass style='join'" if words.lookup else "score with predict")
+        remedy = "pass style='join'" if words.lookup else "score with predict"
+        answer = _of_cuts(cuts, score, tie_key, style, words, remedy=remedy)
     answered = is_answered(score, tie_key, low, high, words)
     return f"{comment([*about, said_of_output(words, what)])}\nCASE WHEN {answered} THEN {answer} ELSE NULL END"
 
@@ -461,9 +462,7 @@ def _refuse_of_vectors(what: str, alpha: float | None, key: str | None, style: s
     check_key_expression(key, needs_key=False)
 
 
-def _of_vectors(
-    model: VectorModel, score: object, style: str, source: str | None, output: str | None, dialect: Dialect
-) -> str:  # fmt: skip
+def _of_vectors(model: VectorModel, score: object, style: str, source: str | None, output: str | None, dialect: Dialect) -> str:
     names = names_of(None, source, output, what="value", digest=digest_of(model), dialect=dialect)
     is_cast = replace(dialect, as_double="{0}")
 

@@ -1,8 +1,8 @@
 """Vector models as SQL: one query, in which each step of the map is a common table expression.
 
 The value of a class depends on all columns of its row, and several times on each. One expression for a class would repeat the
-steps of every class, so each step names its results, and the next one reads them by these names. SQLite and PostgreSQL would put
-the expressions of a step back into the next one, which makes their number exponential, unless they are told to keep a result.
+steps of every class, so each step names its results, and the next one reads them by these names. Some engines put the
+expressions of a step back into the next one, which multiplies them with each step, unless they are told to keep a result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def check_columns(model: VectorModel, score: object) -> list[str]:
         remedy = "serve its file by fastbin_vector_predict of the C library, or score with predict"
         raise InputError(f"has {k} classes, and SQL is written for at most {MOST_CLASSES}", remedy, argument="model")
     if isinstance(score, str) or not isinstance(score, Sequence):
-        raise InputTypeError("is no list, and the model has a column for each class", remedy, argument="score")
+        raise InputTypeError("is not a list, and the model has a column for each class", remedy, argument="score")
     if len(score) != k:
         raise InputError(f"has {len(score)} expressions, and the model {k} classes", remedy, argument="score")
     return [check_expression(each, f"score[{at}]") for at, each in enumerate(score)]
