@@ -20,7 +20,7 @@ from fastbin.export.lookup import TableNames
 from fastbin.model import BinnedModel
 from fastbin.vector_model import VectorModel
 
-# With keep_top the text grows with the square of the classes, and with a matrix too: .5 megabytes here.
+# With keep_top the text grows with the square of the classes, and with a matrix too: to 400 kilobytes, besides steps.
 MOST_CLASSES = 50
 
 # As in csrc/src/vector.c and csrc/src/exponents.h.
@@ -156,21 +156,21 @@ def _values(model: VectorModel, columns: Sequence[str], dialect: Dialect) -> lis
 
 
 def _keep_top(v: Sequence[str], columns: Sequence[str], dialect: Dialect) -> list[Step]:
-    """The level of the top column is the greatest mean of its value and of any others.
+    """The level of the top column is the mean of its value and of all that lie above the level.
 
-    That of those above the level is the level itself, by its definition, and adding an entry below it, or leaving out one above
-    it, lowers a mean. So it is enough to look at the entries from each one up. All are taken less the value of the top column.
+    All are taken less the value of the top column. The level reaches an entry that is at most the sum of all by which others lie
+    above it; the mean is that of the entries above the greatest one that it reaches.
     """
-    d, c = _of("d", len(v)), _of("c", len(v))
+    d, g = _of("d", len(v)), _of("g", len(v))
+    zero, below = dialect.number(0.0), dialect.number(JUST_BELOW)
     held = " ".join(f"WHEN {at} THEN {each}" for at, each in enumerate(v, 1))
-    above = [f"CASE WHEN {each} > fastbin_held THEN {each} - fastbin_held ELSE {dialect.number(0.0)} END" for each in v]
-
-    def mean(least: str) -> str:
-        sums = " + ".join(f"CASE WHEN {each} >= {least} THEN {each} ELSE 0 END" for each in d)
-        counts = " + ".join(f"CASE WHEN {each} >= {least} THEN 1 ELSE 0 END" for each in d)
-        return f"({sums}) / (1 + {counts})"
-
-    below = dialect.number(JUST_BELOW)
+    above = [f"CASE WHEN {each} > fastbin_held THEN {each} - fastbin_held ELSE {zero} END" for each in v]
+    excess = [f"{each} - ({' + '.join(_greatest([f'{other} - {each}', zero], dialect) for other in d)})" for each in d]
+    reached = [f"CASE WHEN {gap} <= {zero} THEN {each} ELSE {zero} END" for gap, each in zip(g, d, strict=True)]
+    sums, counts = (
+        " + ".join(f"CASE WHEN {each} > fastbin_reached THEN {each if is_sum else 1} ELSE 0 END" for each in d)
+        for is_sum in (True, False)
+    )
     values = [
         f"CASE WHEN fastbin_top = {at} THEN fastbin_level WHEN {each} < fastbin_below THEN {each} ELSE fastbin_below END"
         for at, each in enumerate(v, 1)
@@ -178,8 +178,9 @@ def _keep_top(v: Sequence[str], columns: Sequence[str], dialect: Dialect) -> lis
     return [
         [(f"CASE fastbin_top {held} END", "fastbin_held")],
         list(zip(above, d, strict=True)),
-        list(zip(map(mean, d), c, strict=True)),
-        [(f"fastbin_held + {_greatest(c, dialect)}", "fastbin_level")],
+        list(zip(excess, g, strict=True)),
+        [(_greatest(reached, dialect), "fastbin_reached")],
+        [(f"fastbin_held + ({sums}) / (1 + {counts})", "fastbin_level")],
         [(f"fastbin_level * {below}", "fastbin_below")],
         list(zip(values, columns, strict=True)),
     ]
