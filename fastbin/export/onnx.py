@@ -97,7 +97,7 @@ def onnx(
 
     Parameters
     ----------
-    model : BinnedModel, ModelSet or fitted calibrator
+    model : BinnedModel, ModelSet, VectorModel or fitted calibrator
     outputs : list of names out of "value", "bin", "lower", "upper", "lower_if_rising" and "upper_if_rising"
         What the graph gives for each row: "value" is the tensor ``probability`` (float64), the others have their own names:
         ``bin`` (int32), and ``lower`` and ``upper`` (float64), the ends of `interval`.
@@ -106,7 +106,8 @@ def onnx(
     opset : int, from 13 on
         The version of the operators; the graph is the same in all.
     shape : list of integers from 1 on and names
-        The shape of all inputs and outputs; a name stands for any size. Servers of batches send ("n", 1).
+        The shape of all inputs and outputs; a name stands for any size. Servers of batches send ("n", 1). For a vector model of
+        k classes k is the last size, and this is the shape before it.
     dtype : {"float64", "float32", "float16"}
         The type of the scores that come in. The graph widens them, by which nothing is lost; the outputs keep their types.
 
@@ -135,6 +136,9 @@ def onnx(
     Models without steps are computed in double, operation by operation, and have the output "value" alone. Those that are
     interpolated give the bits of `predict`. Smooth ones differ in the last bits, also between one place in a batch and another,
     as the runtime has its own exponential and logarithm: by less than 1e-12 of the value, and by 1e-14 for subnormal scores.
+
+    Vector models have values alone, which are those of `predict` but for the last bits. A row with an entry that is NaN or
+    outside [0, 1] has NaN for all classes, and sums of rows are not checked.
 
     Denormal numbers count: leave ``session.set_denormal_as_zero`` off, which is the default of onnxruntime.
 
