@@ -13,15 +13,37 @@ import fastbin as fb
 from bench.calarena import picture
 from bench.calarena.cells import Cell, load_cells, run, save_cells, warm_up
 from bench.calarena.coverage import Coverage, promising, simulate
-from bench.calarena.methods import DEFAULT, RAW, Method, our_methods
-from bench.calarena.peers import peer_methods, versions
-from bench.calarena.score_sets import ALL, DATA_VARIABLE, SIZES, Loader, catalogue, default_folder, missing_files, sizes_of
-from bench.calarena.summary import FROM, claims, few_table, losses_table, promises_table, summarise, winrates_table
+from bench.calarena.methods import DEFAULT, DEFAULT_OF_MATRICES, RAW, Method, our_matrix_methods, our_methods
+from bench.calarena.peers import LIBRARIES, LIBRARIES_OF_MATRICES, peer_methods, versions
+from bench.calarena.score_sets import (
+    ALL,
+    DATA_VARIABLE,
+    MATRIX_SIZES,
+    SIZES,
+    Loader,
+    capped_sizes,
+    catalogue,
+    default_folder,
+    matrices,
+    missing_files,
+    sizes_of,
+)
+from bench.calarena.summary import (
+    FROM,
+    claims,
+    few_table,
+    losses_table,
+    matrices_table,
+    promises_table,
+    summarise,
+    winrates_table,
+)
 from bench.machine import machine
 
 RESULTS = Path(__file__).resolve().parent / "results"
 CELLS, COVERAGES, ABOUT = "cells.csv.gz", "coverage.json", "about.json"
 TABLE, PICTURE = "table.txt", "calarena.png"
+MATRICES = "matrices"  # the folder of their results in that of all
 
 # Populations of the simulation: many ties, few, none, ten scores, scores at 0 and 1.
 POPULATIONS = ("credit forest", "credit boosting", "compas", "mlb games", "us senate election night", "cifar10 top")
@@ -43,7 +65,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help=f"the folder of forecasts.csv, compas.csv and cifar10_resnet50.npz (default: {DATA_VARIABLE} of the environment)",
     )  # fmt: skip
     parser.add_argument("--sets", nargs="+", metavar="PART", help="score sets with one of these in their names (default: all)")
-    parser.add_argument("--sizes", nargs="+", type=size, default=SIZES, metavar="N", help="calibration rows, or all")
+    parser.add_argument("--matrices", action="store_true", help="probabilities of several classes in place of score sets")
+    parser.add_argument("--sizes", nargs="+", type=size, metavar="N", help="calibration rows, or all")
     parser.add_argument("--repeats", type=int, default=5, metavar="R", help="draws of every cell (default: 5)")
     parser.add_argument(
         "--methods", nargs="+", metavar="PART", help="methods with one of these in name or library (default: all)"
@@ -55,12 +78,12 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _chosen(wanted: Sequence[str] | None, is_slow: bool) -> list[Method]:
+def _chosen(wanted: Sequence[str] | None, is_slow: bool, of_matrices: bool) -> list[Method]:
     """The methods that can be run; what is missing is said."""
-    peers, missing = peer_methods()
+    peers, missing = peer_methods(LIBRARIES_OF_MATRICES if of_matrices else LIBRARIES)
     for library, why in missing.items():
         say(f"left out: {library} ({why})")
-    methods = our_methods() + peers
+    methods = (our_matrix_methods() if of_matrices else our_methods()) + peers
     if is_slow:
         methods = [Method(method.name, method.library, method.fit) for method in methods]
     if wanted is None:
@@ -68,18 +91,21 @@ def _chosen(wanted: Sequence[str] | None, is_slow: bool) -> list[Method]:
     return [method for method in methods if method.name == RAW or any(part in (method.name, method.library) for part in wanted)]
 
 
-def _run(out: Path, sets: dict[str, Loader], methods: list[Method], sizes: Sequence[int], repeats: int) -> None:
+def _run(
+    out: Path, sets: dict[str, Loader], methods: list[Method], sizes: Sequence[int], repeats: int, *, of_matrices: bool
+) -> None:
     """All cells; saved after every score set, so that a long run may be stopped."""
     path = out / CELLS
-    about = _about(out) | {"machine": machine(), "fastbin": fb.__version__, **versions()}
+    found = versions(LIBRARIES_OF_MATRICES if of_matrices else LIBRARIES)
+    about = _about(out) | {"machine": machine(), "fastbin": fb.__version__, **found}
     cells = {cell.key: cell for cell in load_cells(path)} if path.is_file() else {}
     other = {cell.repeats for cell in cells.values()} - {repeats}
     if other:
         raise SystemExit(f"{path} holds cells of {other.pop()} repeats, not {repeats}; give another --out or --repeats")
-    warm_up(methods)
+    warm_up(methods, of_matrices=of_matrices)
     for number, (name, load) in enumerate(sets.items(), 1):
         score_set = load()
-        for n in sizes_of(len(score_set.labels), sizes):
+        for n in (capped_sizes if of_matrices else sizes_of)(len(score_set.labels), sizes):
             say(f"{number}/{len(sets)} {name}, n = {n:,}")
             cells.update({cell.key: cell for cell in run(score_set, n, methods, repeats)})
         save_cells(path, list(cells.values()))
@@ -153,20 +179,42 @@ def report(out: Path) -> str:
     return text
 
 
+def report_matrices(out: Path) -> str:
+    """The tables of the matrices of a folder, one for each number of rows, also written there."""
+    cells = load_cells(out / CELLS)
+    about = _about(out)
+    groups: dict[int, list[Cell]] = {size: [] for size in MATRIX_SIZES}
+    for cell in cells:
+        groups[min(size for size in MATRIX_SIZES if size >= min(cell.n, MATRIX_SIZES[-1]))].append(cell)
+    n_matrices = len({cell.set for cell in cells})
+    parts = [
+        f"{n_matrices} matrices, {cells[0].repeats} draws each; {about.pop('machine', 'on an unknown machine')}",
+        "; ".join(f"{library} {version}" for library, version in about.items()),
+        *[matrices_table(group, size, DEFAULT_OF_MATRICES) for size, group in groups.items() if group],
+        "\n".join(_failures(cells)),
+    ]
+    text = "\n\n".join(parts)
+    (out / TABLE).write_text(text + "\n", encoding="utf8")
+    return text
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     given = _arguments(argv)
+    of_matrices = given.matrices
+    out = given.out / MATRICES if of_matrices else given.out
     if not given.show:
         from threadpoolctl import threadpool_limits
 
         for sentence in missing_files(given.data):
             say(sentence)
-        sets = catalogue(given.data, given.sets)
-        methods = _chosen(given.methods, given.slow)
+        sets = (matrices if of_matrices else catalogue)(given.data, given.sets)
+        methods = _chosen(given.methods, given.slow, of_matrices)
+        sizes = given.sizes or (MATRIX_SIZES if of_matrices else SIZES)
         with threadpool_limits(1):
-            _run(given.out, sets, methods, given.sizes, given.repeats)
-            if given.coverage:
-                _simulate(given.out, sets, methods, given.sizes, given.coverage)
-    print(report(given.out))
+            _run(out, sets, methods, sizes, given.repeats, of_matrices=of_matrices)
+            if given.coverage and not of_matrices:
+                _simulate(out, sets, methods, sizes, given.coverage)
+    print((report_matrices if of_matrices else report)(out))
 
 
 if __name__ == "__main__":

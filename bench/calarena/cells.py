@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastbin as fb
-from bench.calarena.measures import Losses, is_contradicted, losses, probabilities
+from bench.calarena.measures import Losses, is_contradicted, losses, of_top, probabilities
 from bench.calarena.methods import Method, certificate_of, radii_of, seed_of
 from bench.calarena.score_sets import ScoreSet, draws
 
@@ -77,9 +77,10 @@ class _Draw:
         own, test = draws(len(score_set.labels), n, repeat)
         scores, labels = score_set.scores[own], score_set.labels[own]
         n_bins = EVIDENCE_BINS if n >= FEW else EVIDENCE_BINS_OF_FEW
-        evidence = fb.UniformMassBinning(n_bins, ties="upper").fit(scores, labels).model_
-        bins = evidence.assign(score_set.scores[test])
-        return cls(scores, labels, score_set.scores[test], score_set.labels[test], bins.astype(np.int64))
+        test_scores, test_labels = score_set.scores[test], score_set.labels[test]
+        evidence = fb.UniformMassBinning(n_bins, ties="upper").fit(*of_top(scores, labels)).model_
+        bins = evidence.assign(of_top(test_scores, test_labels)[0])
+        return cls(scores, labels, test_scores, test_labels, bins.astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _outcome(method: Method, draw: _Draw) -> _Outcome:
     middle = time.perf_counter()
     answer = fitted.predict(draw.test_scores)
     end = time.perf_counter()
-    predictions, n_outside = probabilities(answer, len(draw.test_scores))
+    predictions, n_outside = probabilities(answer, draw.test_scores.shape)
     certificate, contradicted = certificate_of(fitted.model), None
     if certificate is not None and fitted.model is not None:
         bins = fitted.model.assign(draw.test_scores, seed=seed_of(fitted.model))
@@ -154,11 +155,14 @@ def _cell(score_set: ScoreSet, method: Method, drawn: Sequence[_Draw]) -> Cell:
     )
 
 
-def warm_up(methods: Sequence[Method]) -> None:
+def warm_up(methods: Sequence[Method], *, of_matrices: bool = False) -> None:
     """Fit and score a few rows, so that no time holds the compilation or the import of something."""
     rng = np.random.default_rng(0)
     scores = rng.random(400)
     labels = (rng.random(400) < scores).astype(np.uint8)
+    if of_matrices:
+        scores = rng.dirichlet(np.ones(3), 400)
+        labels = (rng.random((400, 1)) > scores.cumsum(axis=1)[:, :2]).sum(axis=1).astype(np.uint8)
     for method in methods:
         with quiet(), contextlib.suppress(Exception):  # a real cell will say it
             method.fit(scores, labels).predict(scores)

@@ -2,7 +2,7 @@
 
     python run_benchmark.py --benchmark tabrepo-binary --calibrator fastbin-Certified
     python run_benchmark.py --benchmark tabrepo-binary --calibrator fastbin-UMD
-    python run_benchmark.py --benchmark tabarena-multiclass --calibrator fastbin-Certified
+    python run_benchmark.py --benchmark tabarena-multiclass --calibrator fastbin-Vector
 
 CalArena takes any object with ``fit(p_cal, y_cal)`` and ``predict_proba(p_test)``, whose factory stands in
 ``CUSTOM_CALIBRATORS`` under the name of plots and result files. Its HDF5 files have a group for each data set and model with
@@ -14,6 +14,7 @@ class, as in probmetrics.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ import fastbin as fb
 __all__ = ["CUSTOM_CALIBRATORS", "Calibrator"]
 
 Float64s = npt.NDArray[np.float64]
+
+AGAINST_REST = partial(fb.multi.ClassWiseBinning, normalize=True)
 
 
 def columns_of(probabilities: Any) -> Float64s:
@@ -37,30 +40,34 @@ def columns_of(probabilities: Any) -> Float64s:
 
 
 class Calibrator:
-    """A calibrator of fastbin with the two methods that CalArena calls; of more than two classes each against the rest.
+    """A calibrator of fastbin with the two methods that CalArena calls.
 
     Parameters
     ----------
     make : callable
         Takes a number of rows, gives a fresh calibrator for them.
+    of_classes : callable
+        Takes that calibrator and the classes, where these are more than two, gives one for all; by default each is calibrated
+        against the rest.
 
     Attributes
     ----------
-    model_ : BinnedModel or ModelSet
+    model_ : BinnedModel, ModelSet or VectorModel
         What `fit` made; its ``certificate()`` says what is promised (of classes before they are divided by their sum).
     """
 
-    def __init__(self, make: Callable[[int], Any]) -> None:
+    def __init__(self, make: Callable[[int], Any], of_classes: Callable[..., Any] = AGAINST_REST) -> None:
         self._make = make
+        self._of_classes = of_classes
 
     def fit(self, p_cal: Any, y_cal: Any) -> Calibrator:
         """Fit to probabilities and labels of rows that the classifier was not trained on."""
         scores, labels = columns_of(p_cal), np.asarray(y_cal).reshape(-1)
         calibrator = self._make(len(labels))
         if scores.ndim == 2:
-            calibrator = fb.multi.ClassWiseBinning(calibrator=calibrator, classes=range(scores.shape[1]), normalize=True)
+            calibrator = self._of_classes(calibrator=calibrator, classes=range(scores.shape[1]))
         self._fitted = calibrator.fit(scores, labels)
-        self.model_: fb.BinnedModel | fb.ModelSet = self._fitted.model_
+        self.model_: Any = self._fitted.model_
         return self
 
     def predict_proba(self, p_test: Any) -> Float64s:
@@ -82,5 +89,6 @@ def uniform_mass(n_rows: int) -> fb.UniformMassBinning:
 
 CUSTOM_CALIBRATORS: dict[str, Callable[[], Calibrator]] = {
     "fastbin-Certified": lambda: Calibrator(certified),
+    "fastbin-Vector": lambda: Calibrator(certified, fb.multi.VectorCalibration),
     "fastbin-UMD": lambda: Calibrator(uniform_mass),
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CLIP", "ECE_BINS", "TEST_LEVEL", "Losses", "binned_error", "is_contradicted", "losses", "probabilities"]
+__all__ = ["CLIP", "ECE_BINS", "TEST_LEVEL", "Losses", "binned_error", "is_contradicted", "losses", "of_top", "probabilities"]
 
 Float64s = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
@@ -16,6 +16,7 @@ UInt8s = npt.NDArray[np.uint8]
 
 CLIP = 1e-15  # log loss takes probabilities from here to 1 - CLIP, for every method and the raw score
 ECE_BINS = 15
+SUM_TOLERANCE = 1e-4  # of rows of several classes, for libraries that count in float32
 TEST_LEVEL = 0.01  # the chance that a promise that is kept is called contradicted
 
 
@@ -29,13 +30,20 @@ class Losses:
     binned_ece: float  # of the evidence bins, the same for all methods
 
 
-def probabilities(answer: Any, n: int) -> tuple[Float64s, int]:
-    """What a method answered, moved into [0, 1], and how many answers were outside; refused unless it is n numbers."""
+def probabilities(answer: Any, shape: tuple[int, ...]) -> tuple[Float64s, int]:
+    """What a method answered, moved into [0, 1], and how many numbers were outside.
+
+    Refused unless it has the shape of the scores. Rows of several classes must sum to 1: one number that is as large as it
+    likes would win in log loss.
+    """
     found = np.asarray(answer, dtype=np.float64)
-    if found.shape != (n,):
-        raise ValueError(f"answered an array of shape {found.shape} for {n} scores")
+    if found.shape != shape:
+        raise ValueError(f"answered an array of shape {found.shape} for scores of shape {shape}")
     if not np.isfinite(found).all():
         raise ValueError(f"answered {found[~np.isfinite(found)][0]}")
+    sums = found.sum(axis=1) if found.ndim == 2 else np.ones(1)
+    if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
+        raise ValueError(f"answered a row that sums to {sums[np.abs(sums - 1.0).argmax()]:.6g}")
     inside = np.clip(found, 0.0, 1.0)
     return inside, int(np.count_nonzero(inside != found))
 
@@ -45,8 +53,24 @@ def binned_error(predictions: Float64s, labels: UInt8s, bins: Int64s) -> float:
     return float(np.abs(np.bincount(bins, predictions - labels)).sum()) / len(labels)
 
 
+def of_top(scores: Float64s, labels: UInt8s) -> tuple[Float64s, UInt8s]:
+    """Scores and labels as they are; of several classes the largest score of each row, and whether its class is right."""
+    if scores.ndim == 1:
+        return scores, labels
+    return scores.max(axis=1), (scores.argmax(axis=1) == labels).astype(np.uint8)
+
+
 def losses(predictions: Float64s, labels: UInt8s, evidence_bins: Int64s) -> Losses:
-    """All four of one method on one test set."""
+    """All four of one method on one test set; with several classes, both errors of bins are those of the top label."""
+    if predictions.ndim == 2:
+        tops = losses(*of_top(predictions, labels), evidence_bins)
+        at_label = predictions[np.arange(len(labels)), labels]
+        return Losses(
+            brier=float(np.mean((predictions**2).sum(axis=1) - 2.0 * at_label + 1.0)),
+            log_loss=-float(np.mean(np.log(np.clip(at_label, CLIP, 1.0)))),
+            ece=tops.ece,
+            binned_ece=tops.binned_ece,
+        )
     inside = np.clip(predictions, CLIP, 1.0 - CLIP)
     of_equal_width = np.minimum((predictions * ECE_BINS).astype(np.int64), ECE_BINS - 1)
     return Losses(

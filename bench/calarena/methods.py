@@ -15,11 +15,14 @@ __all__ = [
     "ALPHA",
     "BASELINE",
     "DEFAULT",
+    "DEFAULT_OF_MATRICES",
     "OURS",
     "RAW",
     "Fitted",
     "Method",
     "certificate_of",
+    "frozen",
+    "our_matrix_methods",
     "our_methods",
     "radii_of",
     "seed_of",
@@ -31,6 +34,7 @@ Predict = Callable[[Float64s], Float64s]
 
 ALPHA = 0.1  # a promise fails with at most this chance
 OURS, RAW, BASELINE, DEFAULT = "fastbin", "raw score", "UMD 10", "Certified"
+DEFAULT_OF_MATRICES = "VectorCalibration"
 KEY_SEED = 0  # of the keys of models that order equal scores by them
 
 # The value maps of CertifiedCalibration, its default first.
@@ -145,4 +149,62 @@ def our_methods() -> list[Method]:
         _ours("temperature", lambda: fb.TemperatureScaling()),
         _ours("beta", lambda: fb.BetaScaling()),
         *_newer(),
+    ]
+
+
+# ------------------------------------------------------------------------------------------------- several classes
+
+
+def frozen(n_classes: int) -> Any:
+    """A fitted classifier whose features are its probabilities; of two classes, that of label 1 alone."""
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.frozen import FrozenEstimator
+
+    class Scored(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+        def fit(self, features: Any, labels: Any) -> Scored:
+            self.classes_ = np.arange(n_classes)
+            return self
+
+        def predict_proba(self, features: Any) -> Float64s:
+            given = np.asarray(features)
+            return np.column_stack((1.0 - given[:, 0], given[:, 0])) if n_classes == 2 else given
+
+        def predict(self, features: Any) -> Any:
+            return self.predict_proba(features).argmax(axis=1)
+
+    return FrozenEstimator(Scored().fit(None, None))
+
+
+def _filled_up(scores: Float64s, labels: UInt8s) -> Fitted:
+    """The scores mixed with the shares of the classes, so that no entry is 0: the gain that needs no calibration."""
+    n, k = scores.shape
+    shares = (np.bincount(labels, minlength=k) + 1.0) / (n + k)
+    return Fitted(lambda queries: (n * queries + shares) / (n + 1.0))
+
+
+def _vector(scores: Float64s, labels: UInt8s) -> Fitted:
+    return Fitted(fb.multi.VectorCalibration(classes=range(scores.shape[1])).fit(scores, labels).predict)
+
+
+def _one_against_rest(scores: Float64s, labels: UInt8s) -> Fitted:
+    binning = fb.multi.ClassWiseBinning(calibrator=fb.CertifiedCalibration(), classes=range(scores.shape[1]), normalize=True)
+    return Fitted(binning.fit(scores, labels).predict)
+
+
+def _top_label(scores: Float64s, labels: UInt8s) -> Fitted:
+    """The calibrated probability of the top class, the rest divided among the others."""
+    from fastbin.sklearn import CalibratedClassifier
+
+    classifier = CalibratedClassifier(frozen(scores.shape[1]), multiclass="top-label")
+    return Fitted(classifier.fit(scores, labels.astype(np.int64)).predict_proba)
+
+
+def our_matrix_methods() -> list[Method]:
+    """The raw score first, then fastbin's methods for probabilities (n, k) of k classes."""
+    return [
+        Method(RAW, "none", lambda scores, labels: Fitted(lambda queries: queries)),
+        Method("raw score, no zeros", "none", _filled_up),
+        Method(DEFAULT_OF_MATRICES, OURS, _vector),
+        Method("ClassWiseBinning", OURS, _one_against_rest),
+        Method("TopLabelBinning", OURS, _top_label),
     ]

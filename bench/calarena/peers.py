@@ -1,6 +1,7 @@
 """Calibrators of other libraries, as their own documentation calls them; what is not installed is named and left out.
 
-All get the same one-dimensional scores of label 1, with 0 and 1 among them, and deal with these in their own way.
+All get the same one-dimensional scores of label 1, or rows of probabilities of several classes, with 0 and 1 among them, and
+deal with these in their own way.
 """
 
 from __future__ import annotations
@@ -8,16 +9,17 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bench.calarena.methods import Fitted, Method
+from bench.calarena.methods import Fitted, Method, frozen
 
-__all__ = ["LIBRARIES", "peer_methods", "versions"]
+__all__ = ["LIBRARIES", "LIBRARIES_OF_MATRICES", "peer_methods", "versions"]
 
 Float64s = npt.NDArray[np.float64]
 UInt8s = npt.NDArray[np.uint8]
@@ -25,6 +27,7 @@ UInt8s = npt.NDArray[np.uint8]
 N_BINS = 10
 # A fit of ENIR to 13,000 rows takes up to half a minute, and a prediction of Kernel as long, in gigabytes of memory.
 SLOW_ROWS = 2000
+LEAST_SCORE = 1e-12  # before vector scaling takes logarithms
 
 
 def _two_columns(scores: Float64s) -> Float64s:
@@ -42,36 +45,32 @@ def _label_1(probabilities: Any) -> Float64s:
 
 def _scikit_learn() -> Iterator[Method]:
     """`CalibratedClassifierCV` around a frozen classifier that answers with the scores, one calibrator for all rows."""
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.frozen import FrozenEstimator
     from sklearn.isotonic import IsotonicRegression
-
-    class Scored(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-        """A classifier whose only feature is its probability of label 1."""
-
-        def fit(self, features: Float64s, labels: UInt8s) -> Scored:
-            self.classes_ = np.array([0, 1])
-            return self
-
-        def predict_proba(self, features: Float64s) -> Float64s:
-            return _two_columns(np.asarray(features)[:, 0])
-
-        def predict(self, features: Float64s) -> Any:
-            return np.asarray(features)[:, 0] > 0.5
-
-    def calibrated(method: str) -> Callable[[Float64s, UInt8s], Fitted]:
-        def fit(scores: Float64s, labels: UInt8s) -> Fitted:
-            frozen = FrozenEstimator(Scored().fit(scores[:, None], labels))
-            model = CalibratedClassifierCV(frozen, method=method, cv=2).fit(scores[:, None], labels)
-            return Fitted(lambda queries: _label_1(model.predict_proba(queries[:, None])))
-
-        return fit
 
     def isotonic(scores: Float64s, labels: UInt8s) -> Fitted:
         return Fitted(IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, labels).predict)
 
     yield Method("IsotonicRegression", "scikit-learn", isotonic)
+    yield from _cross_validated()
+
+
+def _cross_validated() -> Iterator[Method]:
+    """Two classes or several; each of several against the rest, but for temperature scaling."""
+    from sklearn.calibration import CalibratedClassifierCV
+
+    def calibrated(method: str) -> Callable[[Float64s, UInt8s], Fitted]:
+        def fit(scores: Float64s, labels: UInt8s) -> Fitted:
+            is_binary = scores.ndim == 1
+            classifier = frozen(2 if is_binary else scores.shape[1])
+            model = CalibratedClassifierCV(classifier, method=method, cv=2).fit(
+                scores[:, None] if is_binary else scores, labels
+            )
+            if is_binary:
+                return Fitted(lambda queries: _label_1(model.predict_proba(queries[:, None])))
+            return Fitted(model.predict_proba)
+
+        return fit
+
     known = CalibratedClassifierCV._parameter_constraints["method"][0].options  # temperature: from 1.8 on
     for method in sorted(known & {"isotonic", "sigmoid", "temperature"}):
         yield Method(f"CalibratedClassifierCV {method}", "scikit-learn", calibrated(method))
@@ -168,8 +167,69 @@ def _probmetrics() -> Iterator[Method]:
         yield Method(name, "probmetrics", calibrated(make), SLOW_ROWS if name == "Kernel" else None)
 
 
+# ------------------------------------------------------------------------------------------------- several classes
+
+
+def _vector_scaling() -> Iterator[Method]:
+    """A factor and a constant for the logarithm of each class, by maximum likelihood (Guo et al. 2017)."""
+    from scipy.optimize import minimize
+    from scipy.special import log_softmax, softmax
+
+    def logarithms(scores: Float64s) -> Float64s:
+        return np.log(np.maximum(scores, LEAST_SCORE))
+
+    def fit(scores: Float64s, labels: UInt8s) -> Fitted:
+        z, k = logarithms(scores), scores.shape[1]
+        true = np.eye(k)[labels]
+
+        def loss(parameters: Float64s) -> tuple[float, Float64s]:
+            exponents = z * parameters[:k] + parameters[k:]
+            excess = (softmax(exponents, axis=1) - true) / len(z)
+            gradient = np.concatenate([(excess * z).sum(axis=0), excess.sum(axis=0)])
+            return -float((true * log_softmax(exponents, axis=1)).sum()) / len(z), gradient
+
+        found = minimize(loss, np.repeat([1.0, 0.0], k), jac=True, method="L-BFGS-B").x
+        return Fitted(lambda queries: softmax(logarithms(queries) * found[:k] + found[k:], axis=1))
+
+    yield Method("vector scaling", "scipy", fit)
+
+
+def _venn_abers_of_classes() -> Iterator[Method]:
+    """Each class against the rest; rows are divided by their sums."""
+    (binary,) = _venn_abers()
+
+    def fit(scores: Float64s, labels: UInt8s) -> Fitted:
+        fitted = [binary.fit(column, (labels == number).astype(np.uint8)) for number, column in enumerate(scores.T)]
+
+        def predict(queries: Float64s) -> Float64s:
+            answer = np.column_stack([one.predict(column) for one, column in zip(fitted, queries.T, strict=True)])
+            return answer / answer.sum(axis=1, keepdims=True)
+
+        return Fitted(predict)
+
+    yield Method("VennAbers", "venn-abers", fit)
+
+
+def _probmetrics_of_classes() -> Iterator[Method]:
+    from probmetrics import calibrators
+
+    def calibrated(make: Callable[[], Any]) -> Callable[[Float64s, UInt8s], Fitted]:
+        def fit(scores: Float64s, labels: UInt8s) -> Fitted:
+            made = make()
+            made.fit(scores, labels.astype(np.int64))
+            return Fitted(made.predict_proba)
+
+        return fit
+
+    for name in ("logistic", "svs", "ts-mix"):
+        made = partial(calibrators.get_calibrator, name)
+        yield Method({"logistic": "SMS", "svs": "SVS", "ts-mix": "TS"}[name], "probmetrics", calibrated(made))
+
+
 # By the name of the distribution: how it is imported, what it offers.
-LIBRARIES: dict[str, tuple[str, Callable[[], Iterator[Method]]]] = {
+Libraries = Mapping[str, tuple[str, Callable[[], Iterator[Method]]]]
+
+LIBRARIES: Libraries = {
     "scikit-learn": ("sklearn", _scikit_learn),
     "venn-abers": ("venn_abers", _venn_abers),
     "betacal": ("betacal", _betacal),
@@ -179,11 +239,19 @@ LIBRARIES: dict[str, tuple[str, Callable[[], Iterator[Method]]]] = {
 }
 
 
-def peer_methods() -> tuple[list[Method], dict[str, str]]:
+LIBRARIES_OF_MATRICES: Libraries = {
+    "scikit-learn": ("sklearn", _cross_validated),
+    "scipy": ("scipy", _vector_scaling),
+    "venn-abers": ("venn_abers", _venn_abers_of_classes),
+    "probmetrics": ("probmetrics", _probmetrics_of_classes),
+}
+
+
+def peer_methods(libraries: Libraries = LIBRARIES) -> tuple[list[Method], dict[str, str]]:
     """The methods of the libraries that can be imported, and why others cannot, by library."""
     methods: list[Method] = []
     missing: dict[str, str] = {}
-    for library, (module, offers) in LIBRARIES.items():
+    for library, (module, offers) in libraries.items():
         try:
             with np.errstate(), contextlib.redirect_stdout(io.StringIO()):  # one of them sets NumPy's for the process
                 importlib.import_module(module)
@@ -193,10 +261,10 @@ def peer_methods() -> tuple[list[Method], dict[str, str]]:
     return methods, missing
 
 
-def versions() -> dict[str, str]:
+def versions(libraries: Libraries = LIBRARIES) -> dict[str, str]:
     """The installed version of each library."""
     found = {}
-    for library in LIBRARIES:
+    for library in libraries:
         try:
             found[library] = version(library)
         except PackageNotFoundError:

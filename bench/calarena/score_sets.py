@@ -2,7 +2,8 @@
 
 CREDIT ships with the tests and the rest of the tabular sets with scikit-learn; each is split at random, one part trains a
 classifier of each kind, and the others are scored. Files in a data folder add published forecasts, deciles with many ties and
-the outputs of a neural network. A file that is not there is named, and its sets are left out.
+the outputs of a neural network. A file that is not there is named, and its sets are left out. The matrices have the
+probabilities of all classes in their rows.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from bench.papers.credit import default_path, read_credit
 __all__ = [
     "ALL",
     "DATA_VARIABLE",
+    "MATRIX_SIZES",
     "SIZES",
     "ScoreSet",
+    "capped_sizes",
     "catalogue",
     "chooses_constants",
     "default_folder",
     "draws",
+    "matrices",
     "missing_files",
     "n_calibration",
     "sizes_of",
@@ -41,15 +45,33 @@ UInt8s = npt.NDArray[np.uint8]
 DATA_VARIABLE = "FASTBIN_BENCH_DATA"
 ALL = 0  # the size "all rows that are not for the test"
 SIZES = (60, 100, 200, 500, 1000, 2000, 8000, ALL)
+MATRIX_SIZES = (300, 1000, 5000)
 SEED = 2026
 
 CREDIT_TRAINING = 10_000
 # Shares of the rows that train. Digits are many and easy, so that a quarter is enough; the smaller sets need more.
 TRAINING_SHARES = {"breast cancer": 1 / 3, "diabetes": 1 / 3, "digits": 1 / 4, "wine": 1 / 3}
+TRAINING_SHARES |= {"credit education": 1 / 10, "credit age": 1 / 10}
+TRAINING_SHARES |= {f"made {k}": 1 / 6 for k in (3, 5, 10, 26)}
 
 # The kinds of classifiers; every digit against the rest for some of them, three digits for the others.
 KINDS = ("forest", "boosting", "logistic", "extra trees", "adaboost", "neural network", "neighbours", "naive Bayes")
 OF_ALL_DIGITS, SOME_DIGITS = KINDS[:3], (1, 3, 8)
+
+# The classifiers of each matrix.
+MATRIX_KINDS = {
+    "digits": ("forest", "logistic", "naive Bayes"),
+    "wine": ("forest", "naive Bayes"),
+    "credit education": ("forest", "boosting", "neural network"),
+    "credit age": ("boosting", "naive Bayes"),
+    "made 3": ("logistic", "forest", "neighbours"),
+    "made 5": ("boosting", "neural network", "naive Bayes"),
+    "made 10": ("forest", "neighbours", "logistic"),
+    "made 26": ("forest", "neural network"),
+}
+# Made by chance, with labels that are wrong at times.
+MADE_ROWS, MADE_FEATURES, MADE_NOISE = 12_000, 30, 0.1
+EDUCATION, AGE = 2, 4  # columns of CREDIT that are classes to be predicted from the others
 
 CIFAR_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 ANIMALS = (2, 3, 4, 5, 6, 7)
@@ -57,7 +79,7 @@ ANIMALS = (2, 3, 4, 5, 6, 7)
 
 @dataclass(frozen=True)
 class ScoreSet:
-    """Scores in [0, 1] of rows that nothing was trained on, with their labels.
+    """Scores in [0, 1] of rows that nothing was trained on, with their labels; or probabilities of k classes, with the classes.
 
     Attributes
     ----------
@@ -65,7 +87,7 @@ class ScoreSet:
         Such as "credit forest".
     family : str
         Where it is from; sets of one family share rows, so that their results are not independent.
-    scores : ndarray of float64, shape (n,)
+    scores : ndarray of float64, shape (n,) or (n, k)
     labels : ndarray of uint8, shape (n,)
     """
 
@@ -118,6 +140,10 @@ def _table(family: str) -> tuple[Float64s, Int64s]:
     """Features and classes of a tabular data set."""
     from sklearn import datasets
 
+    if family.startswith("made "):
+        return _made(int(family.removeprefix("made ")))
+    if family in ("credit education", "credit age"):
+        return _credit_classes(family)
     if family == "credit":
         features, labels = read_credit(default_path())
         return features, labels.astype(np.int64)
@@ -127,6 +153,30 @@ def _table(family: str) -> tuple[Float64s, Int64s]:
     load = {"breast cancer": datasets.load_breast_cancer, "digits": datasets.load_digits, "wine": datasets.load_wine}[family]
     features, classes = load(return_X_y=True)
     return features, classes.astype(np.int64)
+
+
+def _made(k: int) -> tuple[Float64s, Int64s]:
+    """Features and k classes; the more classes, the farther apart, so that errors do not become nearly all."""
+    from sklearn.datasets import make_classification
+
+    features, classes = make_classification(
+        MADE_ROWS, MADE_FEATURES, n_informative=12, n_redundant=6, n_classes=k, n_clusters_per_class=2 if k <= 10 else 1,
+        flip_y=MADE_NOISE, class_sep=0.7 + 0.03 * k, random_state=SEED + k,
+    )  # fmt: skip
+    return features, classes.astype(np.int64)
+
+
+def _credit_classes(family: str) -> tuple[Float64s, Int64s]:
+    """Education in four classes, the last of all that are rare; or age in six of about equal size."""
+    features, _ = read_credit(default_path())
+    column = EDUCATION if family == "credit education" else AGE
+    given = features[:, column]
+    if column == AGE:
+        classes = np.digitize(given, np.quantile(given, np.arange(1, 6) / 6))
+    else:
+        codes = np.unique(given, return_inverse=True)[1]
+        classes = np.where((codes >= 1) & (codes <= 3), codes - 1, 3)
+    return np.delete(features, column, axis=1), classes.astype(np.int64)
 
 
 @cache
@@ -238,12 +288,34 @@ def catalogue(folder: Path | None = None, names: Sequence[str] | None = None) ->
     found = dict(_tabular_sets())
     if folder is not None:
         found.update(_file_sets(folder))
+    return _named(found, names)
+
+
+def _named(found: dict[str, Loader], names: Sequence[str] | None) -> dict[str, Loader]:
+    """Those that have one of the parts in their names."""
     if names is None:
         return found
     unknown = [part for part in names if not any(part in name for name in found)]
     if unknown:
         raise ValueError(f"no score set has {unknown[0]!r} in its name; there are {', '.join(found)}")
     return {name: load for name, load in found.items() if any(part in name for part in names)}
+
+
+def matrices(folder: Path | None = None, names: Sequence[str] | None = None) -> dict[str, Loader]:
+    """Every matrix of probabilities by its name, as `catalogue` has the score sets."""
+    found = {f"{family} {kind}": partial(_matrix, family, kind) for family, kinds in MATRIX_KINDS.items() for kind in kinds}
+    cifar = None if folder is None else folder / "cifar10_resnet50.npz"
+    if cifar is not None and cifar.is_file():
+        found["cifar10 softmax"] = lambda: _whole("cifar10 softmax", "cifar10", *_cifar(cifar))
+    return _named(found, names)
+
+
+def _matrix(family: str, kind: str) -> ScoreSet:
+    return _whole(f"{family} {kind}", family, *_scored(family, kind))
+
+
+def _whole(name: str, family: str, probabilities: Float64s, classes: Int64s) -> ScoreSet:
+    return ScoreSet(name, family, probabilities, classes.astype(np.uint8))
 
 
 def chooses_constants(name: str) -> bool:
@@ -263,6 +335,11 @@ def sizes_of(n_rows: int, sizes: Sequence[int] = SIZES) -> list[int]:
     """The sizes that fit, with "all" as the number of rows that it means."""
     largest = n_calibration(n_rows)
     return sorted({size if size != ALL else largest for size in sizes if size < largest})
+
+
+def capped_sizes(n_rows: int, sizes: Sequence[int] = MATRIX_SIZES) -> list[int]:
+    """The sizes, each at most the rows that are not for the test."""
+    return sorted({min(size, n_calibration(n_rows)) for size in sizes})
 
 
 def draws(n_rows: int, n: int, repeat: int) -> tuple[Int64s, Int64s]:

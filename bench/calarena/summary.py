@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "claims",
     "few_table",
     "losses_table",
+    "matrices_table",
     "promises_table",
     "summarise",
     "winrates",
@@ -180,11 +181,11 @@ def summarise(cells: Sequence[Cell], coverages: Sequence[Coverage] = ()) -> list
 # ------------------------------------------------------------------------------------------------- win rates
 
 
-def winrates(cells: Sequence[Cell], loss: str) -> dict[int, dict[str, float]]:
+def winrates(cells: Sequence[Cell], loss: str, default: str = DEFAULT) -> dict[int, dict[str, float]]:
     """The board's own statistic, by n and method: in each cell the share of the other methods that are beaten, then means.
 
-    Each of fastbin's methods meets those of other libraries alone, and these meet fastbin's default. Ties are losses. A method
-    that could not do a cell is beaten by all that could and beats none. The mean is over the cells of a family, and then over
+    Each of fastbin's methods meets those of other libraries alone, and these meet its `default`. Ties are losses. A method that
+    could not do a cell is beaten by all that could and beats none. The mean is over the cells of a family, and then over
     families, which are the boards. "All" rows, whose number differs, come under `ALL`.
     """
     places: dict[tuple[str, int], list[Cell]] = {}
@@ -193,9 +194,9 @@ def winrates(cells: Sequence[Cell], loss: str) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, dict[str, list[float]]]] = {}
     for (_, n), rivals in places.items():
         values = {cell.method: np.inf if cell.failure else getattr(cell, loss) for cell in rivals}
-        of_size = found.setdefault(n if n in SIZES else ALL, {})
+        of_size = found.setdefault(_size(n), {})
         for cell in rivals:
-            met = [values[rival.method] for rival in rivals if _meets(cell, rival)]
+            met = [values[rival.method] for rival in rivals if _meets(cell, rival, default)]
             share = sum(values[cell.method] < value for value in met) / max(1, len(met))
             of_size.setdefault(cell.method, {}).setdefault(cell.family, []).append(share)
     return {
@@ -204,8 +205,12 @@ def winrates(cells: Sequence[Cell], loss: str) -> dict[int, dict[str, float]]:
     }
 
 
-def _meets(cell: Cell, rival: Cell) -> bool:
-    return rival.method != cell.method and (rival.library != OURS or (cell.library != OURS and rival.method == DEFAULT))
+def _meets(cell: Cell, rival: Cell, default: str) -> bool:
+    return rival.method != cell.method and (rival.library != OURS or (cell.library != OURS and rival.method == default))
+
+
+def _size(n: int) -> int:
+    return n if n in SIZES else ALL
 
 
 GROUPS: dict[str, Callable[[str], bool]] = {
@@ -257,6 +262,42 @@ def _aligned(rows: Sequence[Sequence[str]], n_left: int = 2) -> str:
         ).rstrip()
         for row in rows
     )
+
+
+def matrices_table(cells: Sequence[Cell], size: int, default: str) -> str:
+    """Every method on the matrices whose rows for calibration are so many, or all of fewer: means of ratios to the raw score.
+
+    Below stand the methods that could not do every cell.
+    """
+    indexed = _Cells(cells)
+    rates = [winrates([replace(cell, n=size) for cell in cells], loss, default)[_size(size)] for loss in ("log_loss", "brier")]
+    rows = []
+    for method in dict.fromkeys(cell.method for cell in cells):
+        own = [cell for cell in cells if cell.method == method]
+        done = [cell for cell in own if not cell.failure]
+        log_losses, briers = indexed.ratios(done, "log_loss"), indexed.ratios(done, "brier")
+        rows.append((len(done) < len(own), _mean(log_losses) or np.inf, [
+            method, own[0].library, f"{len(done)}/{len(own)}",
+            *(_shown(value) for value in (_mean(log_losses), _mean(briers))),
+            *(_shown(value, 2) for value in (_largest(log_losses), _largest(briers))),
+            _shown(_mean([cell.ece for cell in done if cell.ece is not None])),
+            *(_shown(of_loss[method], 3) for of_loss in rates),
+            _shown(_median([cell.fit_ms for cell in done]), 1),
+        ]))  # fmt: skip
+    heads = [
+        f"n = {size:,}",
+        "library",
+        "cells",
+        "log loss",
+        "Brier",
+        "worst ll",
+        "worst B",
+        "ECE top",
+        "wins ll",
+        "wins B",
+        "fit ms",
+    ]
+    return _aligned([heads, *(row for *_, row in sorted(rows))])
 
 
 LOSSES: dict[str, Callable[[Line], str]] = {
