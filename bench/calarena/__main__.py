@@ -183,14 +183,14 @@ def report_matrices(out: Path) -> str:
     """The tables of the matrices of a folder, one for each number of rows, also written there."""
     cells = load_cells(out / CELLS)
     about = _about(out)
-    groups: dict[int, list[Cell]] = {size: [] for size in MATRIX_SIZES}
+    groups: dict[int, list[Cell]] = {}
     for cell in cells:
-        groups[min(size for size in MATRIX_SIZES if size >= min(cell.n, MATRIX_SIZES[-1]))].append(cell)
+        groups.setdefault(min((size for size in MATRIX_SIZES if size >= cell.n), default=cell.n), []).append(cell)
     n_matrices = len({cell.set for cell in cells})
     parts = [
         f"{n_matrices} matrices, {cells[0].repeats} draws each; {about.pop('machine', 'on an unknown machine')}",
         "; ".join(f"{library} {version}" for library, version in about.items()),
-        *[matrices_table(group, size, DEFAULT_OF_MATRICES) for size, group in groups.items() if group],
+        *[matrices_table(group, size, DEFAULT_OF_MATRICES) for size, group in sorted(groups.items())],
         "\n".join(_failures(cells)),
     ]
     text = "\n\n".join(parts)

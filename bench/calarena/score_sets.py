@@ -339,7 +339,8 @@ def sizes_of(n_rows: int, sizes: Sequence[int] = SIZES) -> list[int]:
 
 def capped_sizes(n_rows: int, sizes: Sequence[int] = MATRIX_SIZES) -> list[int]:
     """The sizes, each at most the rows that are not for the test."""
-    return sorted({min(size, n_calibration(n_rows)) for size in sizes})
+    largest = n_calibration(n_rows)
+    return sorted({largest if size == ALL else min(size, largest) for size in sizes})
 
 
 def draws(n_rows: int, n: int, repeat: int) -> tuple[Int64s, Int64s]:

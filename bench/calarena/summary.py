@@ -265,12 +265,13 @@ def _aligned(rows: Sequence[Sequence[str]], n_left: int = 2) -> str:
 
 
 def matrices_table(cells: Sequence[Cell], size: int, default: str) -> str:
-    """Every method on the matrices whose rows for calibration are so many, or all of fewer: means of ratios to the raw score.
+    """Every method on the cells of one group of sizes: means of ratios to the raw score, by log loss.
 
     Below stand the methods that could not do every cell.
     """
     indexed = _Cells(cells)
-    rates = [winrates([replace(cell, n=size) for cell in cells], loss, default)[_size(size)] for loss in ("log_loss", "brier")]
+    as_one = [replace(cell, set=f"{cell.set} {cell.n}", n=size) for cell in cells]
+    rates = [winrates(as_one, loss, default)[_size(size)] for loss in ("log_loss", "brier")]
     rows = []
     for method in dict.fromkeys(cell.method for cell in cells):
         own = [cell for cell in cells if cell.method == method]

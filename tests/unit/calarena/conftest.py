@@ -57,6 +57,18 @@ def calibrated() -> Draw:
 
 
 @pytest.fixture(scope="package")
+def several() -> Draw:
+    """A function of a number: so many rows of the chances of four classes, and classes."""
+
+    def draw(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        truth = rng.dirichlet([2.0, 2.0, 1.0, 1.0], n)
+        return truth, (rng.random((n, 1)) > truth.cumsum(axis=1)[:, :3]).sum(axis=1).astype(np.uint8)
+
+    return draw
+
+
+@pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory, calibrated: Draw) -> Path:
     """A data folder with a few rows of each file."""
     folder = tmp_path_factory.mktemp("data")

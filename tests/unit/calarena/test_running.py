@@ -59,6 +59,43 @@ def test_classifiers_score_rows_that_they_have_not_seen(arena: SimpleNamespace) 
         assert np.mean((found.scores > 0.5) == found.labels) > 0.9
 
 
+def test_matrices_have_all_classes(arena: SimpleNamespace, folder: Path) -> None:
+    sets = arena.score_sets.matrices(folder)
+    assert len(sets) == len(arena.score_sets.matrices(None)) + 1 >= 15
+    cifar = sets["cifar10 softmax"]()
+    assert cifar.scores.shape == (90, 10)
+    single = arena.score_sets.catalogue(folder, ["cifar10 cat"])["cifar10 cat"]()
+    np.testing.assert_array_equal(cifar.scores[:, 3], single.scores)
+    np.testing.assert_array_equal(cifar.labels == 3, single.labels)
+    (load,) = arena.score_sets.matrices(None, ["wine naive"]).values()
+    wine = load()
+    assert wine.scores.shape == (178 - round(178 / 3), 3)
+    np.testing.assert_allclose(wine.scores.sum(axis=1), 1.0)
+    assert np.mean(wine.scores.argmax(axis=1) == wine.labels) > 0.9
+    with pytest.raises(ValueError, match="'animal' in its name; there are digits forest"):
+        arena.score_sets.matrices(folder, ["animal"])
+    assert arena.score_sets.capped_sizes(1200, (300, 1000, 5000)) == [300, 800]
+    assert arena.score_sets.capped_sizes(30_000, (300, arena.score_sets.ALL)) == [300, 20_000]
+
+
+def test_matrices_are_of_classes_that_are_no_features(arena: SimpleNamespace) -> None:
+    """Neither education nor age is among the features that predict it, and the made classes are as many as are asked for."""
+    features, ages = arena.score_sets._table("credit age")
+    whole, _ = arena.score_sets._table("credit")
+    assert features.shape == (30_000, 22)
+    np.testing.assert_array_equal(features, np.delete(whole, 4, axis=1))
+    assert np.bincount(ages).min() > 30_000 / 6 * 0.75
+    assert all(whole[ages == k, 4].max() < whole[ages == k + 1, 4].min() for k in range(5))
+    features, education = arena.score_sets._table("credit education")
+    np.testing.assert_array_equal(features, np.delete(whole, 2, axis=1))
+    assert np.bincount(education).tolist() == [10_585, 14_030, 4917, 468]  # as its publishers count them
+    for k in (3, 26):
+        features, classes = arena.score_sets._table(f"made {k}")
+        assert features.shape == (12_000, 30)
+        assert np.bincount(classes).min() > 12_000 / k * 0.8
+        assert len(np.unique(classes)) == k
+
+
 def test_what_is_not_there_is_said(arena: SimpleNamespace, tmp_path: Path, folder: Path) -> None:
     sets = arena.score_sets
     assert "no data folder" in sets.missing_files(None)[0]
@@ -96,13 +133,28 @@ def test_losses_by_hand(arena: SimpleNamespace) -> None:
     assert found.binned_ece == pytest.approx((abs(0.05 - 1) + abs(1.6 - 1)) / 4)
 
 
+def test_losses_of_several_classes_by_hand(arena: SimpleNamespace) -> None:
+    predictions = np.array([[0.7, 0.2, 0.1], [0.0, 0.4, 0.6], [0.68, 0.3, 0.02]])
+    labels = np.array([0, 0, 1], np.uint8)
+    found = arena.measures.losses(predictions, labels, np.array([0, 1, 1]))
+    briers = (0.3**2 + 0.2**2 + 0.1**2, 1.0 + 0.4**2 + 0.6**2, 0.68**2 + 0.7**2 + 0.02**2)
+    assert found.brier == pytest.approx(sum(briers) / 3)
+    assert found.log_loss == pytest.approx(-(math.log(0.7) + math.log(1e-15) + math.log(0.3)) / 3)
+    assert found.ece == pytest.approx((abs(0.7 + 0.68 - 1.0) + 0.6) / 3)  # .7 and .68 share a bin of width 1/15
+    assert found.binned_ece == pytest.approx((abs(0.7 - 1.0) + 0.6 + 0.68) / 3)
+
+
 def test_answers_are_checked(arena: SimpleNamespace) -> None:
-    inside, n_outside = arena.measures.probabilities([[0.5, 1.25]][0], 2)
+    inside, n_outside = arena.measures.probabilities([0.5, 1.25], (2,))
     assert (inside.tolist(), n_outside) == ([0.5, 1.0], 1)
     with pytest.raises(ValueError, match="answered nan"):
-        arena.measures.probabilities([0.5, math.nan], 2)
-    with pytest.raises(ValueError, match=r"shape \(2,\) for 3 scores"):
-        arena.measures.probabilities([0.5, 0.5], 3)
+        arena.measures.probabilities([0.5, math.nan], (2,))
+    with pytest.raises(ValueError, match=r"shape \(2,\) for scores of shape \(3,\)"):
+        arena.measures.probabilities([0.5, 0.5], (3,))
+    inside, n_outside = arena.measures.probabilities([[0.25, 0.75], [-0.5, 1.5]], (2, 2))
+    assert (inside.tolist(), n_outside) == ([[0.25, 0.75], [0.0, 1.0]], 2)
+    with pytest.raises(ValueError, match=r"a row that sums to 1\.25"):
+        arena.measures.probabilities([[0.5, 0.5], [0.5, 0.75]], (2, 2))
 
 
 @pytest.mark.parametrize("served", ["means", "scores"])
@@ -149,6 +201,47 @@ def test_every_method_here_calibrates(arena: SimpleNamespace, calibrated: Draw) 
     for ours, theirs, tolerance in twins:
         if theirs in answers:  # scikit-learn before 1.6 cannot calibrate a fitted classifier this way
             np.testing.assert_allclose(answers[ours], answers[theirs], atol=tolerance)
+
+
+def test_every_method_of_matrices_calibrates(arena: SimpleNamespace, several: Draw) -> None:
+    """On rows that are too sure by a factor of 2 the fitted maps come near the truth."""
+    truth, labels = several(3000)
+    sure = truth**2 / (truth**2).sum(axis=1, keepdims=True)
+    peers, missing = arena.peers.peer_methods(arena.peers.LIBRARIES_OF_MATRICES)
+    assert {method.library for method in peers} | set(missing) == set(arena.peers.LIBRARIES_OF_MATRICES)
+    answers = {}
+    for method in [*arena.methods.our_matrix_methods(), *peers]:
+        assert method.name not in answers
+        with arena.cells.quiet():
+            answer = method.fit(sure[:2000], labels[:2000]).predict(sure[2000:])
+        answers[method.name], _ = arena.measures.probabilities(answer, (1000, 4))
+    assert {"VectorCalibration", "ClassWiseBinning", "TopLabelBinning", "vector scaling"} <= set(answers)
+    np.testing.assert_array_equal(answers.pop("raw score"), sure[2000:])
+    shares = (np.array([(labels[:2000] == k).sum() for k in range(4)]) + 1.0) / 2004.0
+    np.testing.assert_allclose(answers.pop("raw score, no zeros"), (2000.0 * sure[2000:] + shares) / 2001.0)
+    for name, answer in answers.items():
+        assert np.abs(answer - truth[2000:]).mean() < 0.6 * np.abs(sure[2000:] - truth[2000:]).mean(), name
+    for name in ("VectorCalibration", "vector scaling"):  # whose maps have the truth among them, or nearly
+        assert np.abs(answers[name] - truth[2000:]).mean() < 0.02, name
+    if "VennAbers" in answers:
+        columns = [fb.VennAbers().fit(sure[:2000, k], labels[:2000] == k).predict(sure[2000:, k]) for k in range(4)]
+        np.testing.assert_allclose(answers["VennAbers"], (np.stack(columns) / np.sum(columns, axis=0)).T, atol=1e-9)
+
+
+def test_a_cell_of_a_matrix(arena: SimpleNamespace, several: Draw) -> None:
+    truth, labels = several(900)
+    fitted = arena.methods.Fitted
+    raw, wide = arena.cells.run(
+        arena.score_sets.ScoreSet("toy", "toy", truth, labels), 500,
+        [arena.methods.Method("raw", "x", lambda s, y: fitted(lambda q: q)),
+         arena.methods.Method("wide", "x", lambda s, y: fitted(lambda q: 2.0 * q))], 2,
+    )  # fmt: skip
+    tests = [arena.score_sets.draws(900, 500, repeat)[1] for repeat in (0, 1)]
+    expected = [np.mean([(np.eye(4)[labels[row]] - truth[row]) ** 2 for row in test]) * 4 for test in tests]
+    assert raw.brier == pytest.approx(np.mean(expected))
+    assert (raw.n, raw.n_test, raw.epsilon, raw.n_outside) == (500, 300, None, 0)
+    assert 0.0 < raw.binned_ece < 0.15
+    assert wide.failure == "ValueError: answered a row that sums to 2"
 
 
 def test_a_cell_holds_means_or_says_why_not(arena: SimpleNamespace, calibrated: Draw) -> None:

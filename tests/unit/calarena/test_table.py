@@ -10,6 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import fastbin as fb
+
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
 
@@ -137,9 +139,49 @@ def test_the_command(
         main.main([*places[:-1], "3"])
 
 
+def test_matrices_are_means_over_cells_of_a_group(arena: SimpleNamespace) -> None:
+    """Ratios to the raw score; both sizes of one set count, and a method with a gap comes last."""
+    cells = []
+    for place, n, raw in (("a", 80, 0.8), ("a", 300, 0.4), ("b", 300, 0.2)):
+        for method, library, share in (("raw score", "none", 1.0), ("ours", "fastbin", 0.5), ("x", "y", 0.25)):
+            gap = method == "x" and place == "b"
+            cells.append(
+                arena.cells.Cell(place, place, n, 9, 1, method, library, failure="no") if gap
+                else arena.cells.Cell(place, place, n, 9, 1, method, library, raw * share, raw * share**2, 0.1, 0.1, 2.0, 1.0)
+            )  # fmt: skip
+    table = [line.split() for line in arena.summary.matrices_table(cells, 300, "ours").splitlines()]
+    assert table[0][:4] == ["n", "=", "300", "library"]
+    # Against the others: x is ahead in the one family, and absent from the other.
+    assert table[1] == ["ours", "fastbin", "3/3", "0.2500", "0.5000", "0.25", "0.50", "0.1000", "0.750", "0.750", "2.0"]
+    assert table[2] == ["raw", "score", "none", "3/3", "1.0000", "1.0000", "1.00", "1.00", "0.1000", "0.250", "0.250", "2.0"]
+    assert table[3] == ["x", "y", "2/3", "0.0625", "0.2500", "0.06", "0.25", "0.1000", "0.500", "0.500", "2.0"]
+
+
+def test_the_command_for_matrices(
+    arena: SimpleNamespace, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = arena.__dict__["__main__"].main
+    places = ["--matrices", "--data", str(folder), "--sets", "wine naive", "--out", str(tmp_path), "--repeats", "2"]
+    main([*places, "--methods", "VectorCalibration"])
+    out = capsys.readouterr().out
+    assert "1 matrices, 2 draws each" in out
+    assert "every method could do every cell" in out
+    cells = arena.cells.load_cells(tmp_path / "matrices" / "cells.csv.gz")
+    assert {(cell.set, cell.n, cell.method) for cell in cells} == {
+        ("wine naive Bayes", 80, "raw score"),
+        ("wine naive Bayes", 80, "VectorCalibration"),
+    }
+    main(["--matrices", "--show", "--out", str(tmp_path)])
+    assert capsys.readouterr().out == out == (tmp_path / "matrices" / "table.txt").read_text()
+
+
 def test_custom_calibrators(arena: SimpleNamespace, calibrated: Draw) -> None:
     scores, labels = calibrated(1000)
-    assert list(arena.custom_calibrators.CUSTOM_CALIBRATORS) == ["fastbin-Certified", "fastbin-UMD"]
+    assert list(arena.custom_calibrators.CUSTOM_CALIBRATORS) == ["fastbin-Certified", "fastbin-Vector", "fastbin-UMD"]
+    rows = np.random.default_rng(0).dirichlet(np.ones(3), 60)
+    several = arena.custom_calibrators.CUSTOM_CALIBRATORS["fastbin-Vector"]().fit(rows, np.arange(60) % 3)
+    expected = fb.multi.VectorCalibration(classes=range(3)).fit(rows, np.arange(60) % 3).predict(rows)
+    np.testing.assert_array_equal(several.predict_proba(rows), expected)
     for make in arena.custom_calibrators.CUSTOM_CALIBRATORS.values():
         one = make().fit(scores, labels.astype(np.int64))
         both = make().fit(np.column_stack((1.0 - scores, scores)), labels)
