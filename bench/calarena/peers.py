@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import io
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -141,14 +140,6 @@ def _probmetrics() -> Iterator[Method]:
     """Its binary calibrators by the names of CalArena; CIR and Spline need one more package each (README.md)."""
     from probmetrics import calibrators
 
-    def calibrated(make: Callable[[], Any]) -> Callable[[Float64s, UInt8s], Fitted]:
-        def fit(scores: Float64s, labels: UInt8s) -> Fitted:
-            made = make()
-            made.fit(scores, labels.astype(np.int64))
-            return Fitted(lambda queries: _label_1(made.predict_proba(queries)))
-
-        return fit
-
     makers: dict[str, Callable[[], Any]] = {
         "Hist-uniform": lambda: calibrators.BinaryHistogramBinningCalibrator(strategy="uniform"),
         "Hist-quantile": lambda: calibrators.BinaryHistogramBinningCalibrator(strategy="quantile"),
@@ -164,7 +155,18 @@ def _probmetrics() -> Iterator[Method]:
         "Kernel": lambda: calibrators.KernelCalibrator(),
     }
     for name, make in makers.items():
-        yield Method(name, "probmetrics", calibrated(make), SLOW_ROWS if name == "Kernel" else None)
+        yield Method(name, "probmetrics", _of_probmetrics(make, _label_1), SLOW_ROWS if name == "Kernel" else None)
+
+
+def _of_probmetrics(make: Callable[[], Any], read: Callable[[Any], Float64s]) -> Callable[[Float64s, UInt8s], Fitted]:
+    """`read` takes its answer."""
+
+    def fit(scores: Float64s, labels: UInt8s) -> Fitted:
+        made = make()
+        made.fit(scores, labels.astype(np.int64))
+        return Fitted(lambda queries: read(made.predict_proba(queries)))
+
+    return fit
 
 
 # ------------------------------------------------------------------------------------------------- several classes
@@ -211,19 +213,16 @@ def _venn_abers_of_classes() -> Iterator[Method]:
 
 
 def _probmetrics_of_classes() -> Iterator[Method]:
+    """Structured matrix and vector scaling, and temperature scaling, by the names of CalArena."""
     from probmetrics import calibrators
 
-    def calibrated(make: Callable[[], Any]) -> Callable[[Float64s, UInt8s], Fitted]:
-        def fit(scores: Float64s, labels: UInt8s) -> Fitted:
-            made = make()
-            made.fit(scores, labels.astype(np.int64))
-            return Fitted(made.predict_proba)
-
-        return fit
-
-    for name in ("logistic", "svs", "ts-mix"):
-        made = partial(calibrators.get_calibrator, name)
-        yield Method({"logistic": "SMS", "svs": "SVS", "ts-mix": "TS"}[name], "probmetrics", calibrated(made))
+    makers = {
+        "SMS": calibrators.SMSCalibrator,
+        "SVS": calibrators.SVSCalibrator,
+        "TS": calibrators.TemperatureScalingCalibrator,
+    }
+    for name, make in makers.items():
+        yield Method(name, "probmetrics", _of_probmetrics(make, np.asarray))
 
 
 # By the name of the distribution: how it is imported, what it offers.

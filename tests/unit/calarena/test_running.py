@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -226,6 +227,29 @@ def test_every_method_of_matrices_calibrates(arena: SimpleNamespace, several: Dr
     if "VennAbers" in answers:
         columns = [fb.VennAbers().fit(sure[:2000, k], labels[:2000] == k).predict(sure[2000:, k]) for k in range(4)]
         np.testing.assert_allclose(answers["VennAbers"], (np.stack(columns) / np.sum(columns, axis=0)).T, atol=1e-9)
+
+
+def test_probmetrics_gets_whole_rows(arena: SimpleNamespace, several: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its calls, on a stand-in that answers the frequencies of the classes."""
+
+    class Frequencies:
+        def fit(self, X: np.ndarray, y: np.ndarray) -> None:
+            assert (X.ndim, y.dtype) == (2, np.int64)
+            self.shares = np.bincount(y, minlength=X.shape[1]) / len(y)
+
+        def predict_proba(self, X: np.ndarray) -> np.ndarray:
+            return np.tile(self.shares, (len(X), 1))
+
+    names = ("SMSCalibrator", "SVSCalibrator", "TemperatureScalingCalibrator")
+    stand_in = ModuleType("probmetrics")
+    stand_in.calibrators = SimpleNamespace(**dict.fromkeys(names, Frequencies))
+    monkeypatch.setitem(sys.modules, "probmetrics", stand_in)
+    methods, missing = arena.peers.peer_methods({"probmetrics": arena.peers.LIBRARIES_OF_MATRICES["probmetrics"]})
+    assert missing == {}
+    assert [method.name for method in methods] == ["SMS", "SVS", "TS"]
+    truth, labels = several(500)
+    answer = methods[0].fit(truth, labels).predict(truth[:7])
+    np.testing.assert_allclose(answer, np.tile([np.mean(labels == k) for k in range(4)], (7, 1)))
 
 
 def test_a_cell_of_a_matrix(arena: SimpleNamespace, several: Draw) -> None:
