@@ -303,7 +303,9 @@ def _named(found: dict[str, Loader], names: Sequence[str] | None) -> dict[str, L
 
 def matrices(folder: Path | None = None, names: Sequence[str] | None = None) -> dict[str, Loader]:
     """Every matrix of probabilities by its name, as `catalogue` has the score sets."""
-    found = {f"{family} {kind}": partial(_matrix, family, kind) for family, kinds in MATRIX_KINDS.items() for kind in kinds}
+    found: dict[str, Loader] = {
+        f"{family} {kind}": partial(_matrix, family, kind) for family, kinds in MATRIX_KINDS.items() for kind in kinds
+    }
     cifar = None if folder is None else folder / "cifar10_resnet50.npz"
     if cifar is not None and cifar.is_file():
         found["cifar10 softmax"] = lambda: _whole("cifar10 softmax", "cifar10", *_cifar(cifar))
