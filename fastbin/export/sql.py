@@ -102,9 +102,10 @@ def sql(
         Without randomised values. A model without steps, interpolated or smooth, has the output "value" alone, and so has a
         vector model, of at most 50 classes.
     score : str, for a vector model a list of str
-        A list has an expression for each class, in the order of `classes`. An SQL expression for the score, most often the name of a column, quoted where its engine asks for that. It is cast to
-        a double, so that floats of 32 bits and integers get what `predict` gives for them; a decimal, or a text, is cast as
-        its engine does that. It stands in the text many times: compute long expressions, and random ones, before.
+        A list has an expression for each class, in the order of `classes`. An SQL expression for the score, most often the name
+        of a column, quoted where its engine asks for that. It is cast to a double, so that floats of 32 bits and integers get
+        what `predict` gives for them; a decimal, or a text, is cast as its engine does that. It stands in the text many times:
+        compute long expressions, and random ones, before.
     tie_key : str, optional
         An SQL expression for the key as 16 lower-case hexadecimal digits, such as ``f"{key:016x}"`` gives; for models that
         split ties by key, and for these alone.
@@ -124,21 +125,21 @@ def sql(
         which even cells of scores find it, below a tree where steps crowd. "join" looks steps up in a table, for models of more
         steps; in DuckDB it is the faster one where many steps have few samples each, or crowd.
     table, source, output : str, optional
-        For "join" alone, and `source` and `output` for vector models: the table to be made is called ``{table}_steps``, by default ``fastbin_`` and the first eight digits
-        of the model's digest, so that each model has its own. `source` is the table with the scores ("scores" where it is left
-        out), or a query in parentheses; its rows are called ``s`` in the query. It is SQL that runs, as are `score` and
-        `tie_key`: pass nothing on that others may write. `output` is the name of the column with the
-        answers, by default ``fastbin_`` and `what`, such as ``fastbin_value``.
+        For "join" alone, and `source` and `output` for vector models: the table to be made is called ``{table}_steps``, by
+        default ``fastbin_`` and the first eight digits of the model's digest, so that each model has its own. `source` is the
+        table with the scores ("scores" where it is left out), or a query in parentheses; its rows are called ``s`` in the
+        query. It is SQL that runs, as are `score` and `tie_key`: pass nothing on that others may write. `output` is the name of
+        the column with the answers, by default ``fastbin_`` and `what`, such as ``fastbin_value``.
 
     Returns
     -------
     str or SqlTables
         The text of one expression; for "join" the statements that make the table, and a query that gives all columns of
-        `source`, and then `output`, in no order. For a vector model, text of a query that gives all columns of `source`, columns
-        of its own, whose names begin with ``fastbin_``, and last a column for each class, in no order: ``{output}_`` and the
-        class, other characters than letters, digits and underscores replaced by these, or numbers from 1 on where two names
-        would be the same. A row with an entry without an answer has NULL for all classes. All begin with a comment that has the digest of the model's file, its size,
-        what is promised, the dialect and `what`.
+        `source`, and then `output`, in no order. For a vector model, text of a query that gives all columns of `source`,
+        columns of its own, whose names begin with ``fastbin_``, and last a column for each class, in no order: ``{output}_``
+        and the class, other characters than letters, digits and underscores replaced by these, or numbers from 1 on where two
+        names would be the same. A row with an entry without an answer has NULL for all classes. All begin with a comment that
+        has the digest of the model's file, its size, what is promised, the dialect and `what`.
 
         A row gets NULL where the score is NULL, NaN, infinite or, in models that refuse these, out of range, or where the key
         is NULL or has another form. Models that clip move the score into their range. -0.0 and 0.0 are equal.

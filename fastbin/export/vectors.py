@@ -158,8 +158,8 @@ def _values(model: VectorModel, columns: Sequence[str], dialect: Dialect) -> lis
 def _keep_top(v: Sequence[str], columns: Sequence[str], dialect: Dialect) -> list[Step]:
     """The level of the top column is the mean of its value and of all that lie above the level.
 
-    All are taken less the value of the top column. The level reaches an entry that is at most the sum of all by which others lie
-    above it; the mean is that of the entries above the greatest one that it reaches.
+    All are taken less the value of the top column. The level reaches an entry that is at most the sum of all by which others
+    lie above it; the mean is that of the entries above the greatest one that it reaches.
     """
     d, g = _of("d", len(v)), _of("g", len(v))
     zero, below = dialect.number(0.0), dialect.number(JUST_BELOW)
