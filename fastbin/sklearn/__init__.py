@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 TRUSTED_TYPES = [
     "fastbin.model.BinnedModel",
     "fastbin.model_set.ModelSet",
+    "fastbin.vector_model.VectorModel",
     "fastbin.binning.certified.CertifiedCalibration",
     "fastbin.binning.uniform_mass.UniformMassBinning",
     "fastbin.binning.scaling_binning.ScalingBinning",
@@ -59,6 +60,7 @@ TRUSTED_TYPES = [
     "fastbin.multi.classes.ClassWiseBinning",
     "fastbin.multi.segmented.SegmentedBinning",
     "fastbin.multi.classes.TopLabelBinning",
+    "fastbin.multi.vectors.VectorCalibration",
     "fastbin.shift.covariate.ImportanceWeightedBinning",
     "fastbin.shift.weighted.WeightedRows",
     "fastbin.shift.importance.ULSIF",

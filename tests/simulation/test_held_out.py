@@ -100,7 +100,7 @@ def test_the_held_out_default_keeps_its_promise(n_classes: int, estimator: str, 
     for repetition in range(repetitions):
         X, y = of.draw(rng, 600)
         clf = fb.sklearn.CalibratedClassifier(
-            ESTIMATORS[estimator], calibrator=CALIBRATORS[calibrator], random_state=repetition
+            ESTIMATORS[estimator], calibrator=CALIBRATORS[calibrator], multiclass="top-label", random_state=repetition
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", fb.FastbinWarning)  # of the fewer bins that ties leave
@@ -116,7 +116,9 @@ def test_rows_that_trained_the_estimator_break_it(n_classes: int) -> None:
     for repetition in range(10):
         X, y = of.draw(rng, 600)
         trained = DecisionTreeClassifier(random_state=repetition).fit(X, y)
-        clf = fb.sklearn.CalibratedClassifier(FrozenEstimator(trained), calibrator=fb.UniformMassBinning(4))
+        clf = fb.sklearn.CalibratedClassifier(
+            FrozenEstimator(trained), calibrator=fb.UniformMassBinning(4), multiclass="top-label"
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", fb.FastbinWarning)
             broken += fails(clf.fit(X, y), of)[0]

@@ -14,6 +14,7 @@ import pytest
 
 import fastbin as fb
 from fastbin import assess, plots
+from fastbin.intervals.binomial import ends_of_rows
 from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, LONGEST_NAME, MOST_SERIES, look_of, short_names, shortened
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -217,7 +218,7 @@ def test_many_values_are_drawn_in_groups(ax: Any) -> None:
     assert sizes @ x == pytest.approx(predictions.mean())
     counts = np.rint(sizes * len(LABELS)).astype(int)
     level = fb.intervals.sidak(0.2, len(x))
-    expected = fb.intervals.clopper_pearson(np.rint(y * counts).astype(int), counts, level)
+    expected = ends_of_rows(np.rint(y * counts).astype(int), counts, level)
     np.testing.assert_allclose(np.array(lines.get_segments())[:, :, 1], expected)
 
 
