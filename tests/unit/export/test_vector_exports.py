@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnxruntime
 import pytest
 from sql_engines import EMBEDDED, Engine
-from wordings import refuses
+from wordings import refused, refuses
 
 import fastbin as fb
 import fastbin.export
@@ -180,12 +180,12 @@ def test_refusals() -> None:
 
     refuses("InputTypeError score", sql, "p")
     refuses("InputError score", sql, ["p"])
-    refuses("InputTypeError score[1]", sql, ["p", 3])
+    refused(fb.InputTypeError, r"^score\[1\] is 3", sql, ["p", 3])
     refuses("InputError what", sql, what="bin")
     refuses("InputError style", sql, style="join")
     refuses("InputError table", sql, table="t")
-    refuses("InputError tie_key", sql, tie_key="k")
-    refuses("InputError alpha", sql, alpha=0.1)
+    refused(fb.InputError, "^tie_key is 'k'", sql, tie_key="k")
+    refused(fb.InputError, r"^alpha is 0\.1", sql, alpha=0.1)
     refuses("InputError outputs[1]", fb.export.onnx, cal, outputs=("value", "bin"))
 
 
