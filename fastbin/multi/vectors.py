@@ -128,6 +128,8 @@ class VectorCalibration(Estimator[VectorModel]):
         method = binary_method(self.calibrator)
         matrix, classes, truth = ClassBinning._check(self, P, labels, sample_weight)  # type: ignore[arg-type]
         other = None if unlabelled is None else check_matrix(unlabelled, self.inputs, len(classes), name="unlabelled")
+        if other is not None and not len(other):
+            raise InputError("is empty", "leave it out, or give rows without labels", argument="unlabelled")
         weights = check_sample_weight(sample_weight)
         told: Told = []
         models = {}

@@ -221,6 +221,7 @@ def test_refusals() -> None:
         fb.InputError, "calibrator", VectorCalibration(calibrator=fb.UniformMassBinning(5, ties="random")).fit, P[:60], Y[:60]
     )
     refused(fb.InputError, "n_bins", VectorCalibration(n_bins=0).fit, P, Y)
+    refused(fb.InputError, "unlabelled is empty", VectorCalibration().fit, P, Y, unlabelled=P[:0])
     with pytest.raises(fb.NotFittedError):
         VectorCalibration().predict(P)
     with pytest.raises(fb.InputTypeError, match="VectorModel"):
