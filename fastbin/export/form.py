@@ -190,16 +190,22 @@ def digest_of(model: BinnedModel | ModelSet | VectorModel) -> str:
     return hashlib.sha256(model.to_bytes()).hexdigest()
 
 
-def description_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = (), alpha: float | None = None) -> tuple[str, ...]:
+def description_of(
+    model: BinnedModel | ModelSet | VectorModel, outputs: Sequence[str] = (), alpha: float | None = None
+) -> tuple[str, ...]:
     """The facts that every export states, line by line: the version, the digest, the model with the alpha of the ends of its
     intervals if these are among the outputs, what it promises, of which event p is the probability, and how it came about."""
-    about = f"{len(model)} cells, {model.n_models} models, " if model.is_set else f"scheme {model.scheme}, "
+    if isinstance(model, VectorModel):
+        about, event = f"{len(model.classes)} classes", "the class of each column"
+    else:
+        about = f"{len(model)} cells, {model.n_models} models, " if model.is_set else f"scheme {model.scheme}, "
+        about, event = f"{about}{model.n_bins} bins", event_words(model.event)
     ends = f", intervals at alpha {float(ALPHA if alpha is None else alpha)!r}" if set(ENDS) & set(outputs) else ""
     return (
         f"fastbin {library_version()}, model sha256 {digest_of(model)}",
-        f"{about}{model.n_bins} bins, {model.n_samples} samples{ends}",
+        f"{about}, {model.n_samples} samples{ends}",
         promise_of(model),
-        f"p is the probability of {event_words(model.event)}",
+        f"p is the probability of {event}",
         *((f"made by {made_by}",) if (made_by := in_words(model)) else ()),
     )
 

@@ -177,7 +177,7 @@ def onnx(
         _refuse_outputs_of_vectors(outputs, alpha)
         sizes = (*sizes, len(vector.classes))
         inputs = {"score": tensor_info("score", kind, sizes)}
-        _add_vectors(nodes, vector, score, TENSORS["value"])
+        add_vectors(nodes, vector, score, TENSORS["value"])
     else:
         checked = fitted = as_model_or_set(model)
         parts = form_of(fitted, outputs, alpha)
@@ -580,7 +580,7 @@ class _Rows:
         return values, places
 
 
-def _add_vectors(nodes: Nodes, model: VectorModel, score: str, output: str) -> None:
+def add_vectors(nodes: Nodes, model: VectorModel, score: str, output: str) -> None:
     """The map of csrc/src/vector.c; rows with an entry outside [0, 1] have NaN in all columns."""
     vector, rows, k = model.vector, _Rows(nodes), len(model.classes)
     is_chance = nodes.add("And", rows("GreaterOrEqual", score, 0.0), rows("LessOrEqual", score, 1.0))

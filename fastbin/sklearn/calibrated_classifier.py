@@ -34,9 +34,8 @@ from fastbin.sklearn.training import (
     check_cv_argument,
     check_holdout,
     draw_held_out,
-    fill_up,
-    floors_of,
     scores_of,
+    with_top,
 )
 from fastbin.vector_model import VectorModel
 
@@ -125,8 +124,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     -----
     For two classes, `predict_proba` is certified, and for more with "vector", on average in bins of the raw scores. With the
     others, its rows sum to 1 around what is certified: with "top-label", the
-    top class of the estimator has its calibrated probability q, and the others share the rest in proportion to their scores,
-    after each has got its share of the n calibration rows, divided by n: so no class has probability 0, unless q is 0 or 1;
+    top class of the estimator has its calibrated probability q, and the others share the rest in proportion to what a
+    `VectorCalibration` of the same rows gives them: so no class has probability 0, unless q is 0 or 1;
     with "one-vs-rest", the calibrated probabilities are divided by their sum, and certified are those before (`predict_top`,
     `model_`). `predict` is the class of the largest entry of a row.
 
@@ -238,7 +237,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if self._void is not None:
             calibrator.model_ = without_promise(calibrator.model_, self._void)
         self.calibrator_, self.model_ = calibrator, calibrator.model_
-        self._floors = floors_of(columns, part.weights, len(classes))
+        self._vectors: Any = calibration.fit_vectors()
         return self
 
     def _split(self, whole: Subset, draws: np.random.RandomState) -> tuple[Subset, Subset] | None:
@@ -289,7 +288,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if self.multiclass == "one-vs-rest":
             return divided_by_sums(self.calibrator_.predict(scores))
         columns, tops = top_of(scores)
-        return fill_up(self.model_.predict(tops, self._names[columns]), columns, scores, self._floors)
+        return with_top(self._vectors.predict(scores), columns, self.model_.predict(tops, self._names[columns]))
 
     def predict(self, X: Any) -> Array:
         """The class of the largest calibrated probability; of equal ones, the first in `classes_`.

@@ -57,6 +57,15 @@ class CalibrationRows(NamedTuple):
         tops = np.take_along_axis(scores, predicted[:, np.newaxis], axis=1)[:, 0]
         return TopLabelBinning(**options).fit_top(tops, self.names[predicted], truth, self.weights)
 
+    def fit_vectors(self) -> VectorModel | None:
+        """The vectors that share out what a top label leaves to the other classes; none where nothing asks for them."""
+        if self.scores.ndim == 1 or self.multiclass != "top-label":
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FastbinWarning)  # of the same rows as those of the calibrator
+            fitted = VectorCalibration(classes=self.names.tolist())
+            return fitted.fit(self.scores, self.names[self.columns], self.weights).model_
+
     def of_models(self, models: ModelSet | VectorModel) -> Iterator[tuple[BinnedModel, Array, Array, Array | None]]:
         """Each model with the scores, labels and weights of its rows."""
         if isinstance(models, VectorModel) or models.kind == "class-wise":

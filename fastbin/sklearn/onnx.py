@@ -13,9 +13,10 @@ from fastbin._base.array_types import Array
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.form import Curve, description_of, form_of
-from fastbin.export.onnx import LEAST_OPSET, Nodes, TensorNames, add_answers
+from fastbin.export.onnx import LEAST_OPSET, Nodes, TensorNames, add_answers, add_vectors
 from fastbin.export.onnx_classifiers import ScoreOutput, add_scores
 from fastbin.sklearn.calibrated_classifier import CalibratedClassifier, estimator_of
+from fastbin.vector_model import VectorModel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -152,8 +153,9 @@ def _thawed(estimator: Any) -> Any:
 def register_onnx() -> None:
     """Let sklearn-onnx convert a `CalibratedClassifier` of an `OnnxClassifier`: ``skl2onnx.to_onnx(clf, X[:1])``.
 
-    The graph takes ``X`` (float32) and gives ``label`` and ``probabilities`` (float64, of shape (n, 2)): to the bit what
-    `predict` and `predict_proba` give. The description of the second names the digest of ``clf.model_``, its promise and its
+    The graph takes ``X`` (float32) and gives ``label`` and ``probabilities`` (float64, of shape (n, n_classes)): to the bit
+    what `predict` and `predict_proba` give for two classes; for more, of a fit with ``multiclass="vector"``, what they give but
+    for a relative error of 1e-12. The description of the second names the digest of ``clf.model_``, its promise and its
     event, and `fastbin inspect` shows it.
 
     Raises
@@ -165,8 +167,8 @@ def register_onnx() -> None:
     -----
     ``to_onnx`` raises an InputError for a classifier that scores in Python (the bins of its calibrator were placed and counted
     on other scores than the runtime gives), for features that are not float32, after other steps of a pipeline (which belong
-    inside), for more than two classes, for a calibrator that compares keys, and for operators older than opset 13. There is no
-    ZipMap, which has single precision. Once in a process is enough; again changes nothing.
+    inside), for more than two classes but by vectors, for a calibrator that compares keys, and for operators older than opset
+    13. There is no ZipMap, which has single precision. Once in a process is enough; again changes nothing.
 
     Examples
     --------
@@ -192,9 +194,9 @@ def _parse(scope: Any, classifier: CalibratedClassifier, inputs: Any, custom_par
             f"scores by {type(runtime).__name__} in Python, and its bins are not those of the scores of a runtime",
             "fit CalibratedClassifier(OnnxClassifier(estimator)), and convert that", argument="model",
         )  # fmt: skip
-    if len(classifier.classes_) != 2:
-        remedy = "convert the classifier alone, and pass its scores to model_"
-        raise InputError(f"has {len(classifier.classes_)} classes, and graphs are of two", remedy, argument="model")
+    if len(classifier.classes_) != 2 and not isinstance(classifier.model_, VectorModel):
+        problem = f"has {len(classifier.classes_)} classes and multiclass={classifier.multiclass!r}"
+        raise InputError(problem, "fit with multiclass='vector', whose graph takes any number of classes", argument="model")
     if [each.raw_name for each in inputs] != [each.raw_name for each in scope.input_variables]:
         remedy = "put the pipeline into the OnnxClassifier, so that all of it runs where the calibrator was fitted"
         raise InputError("stands behind other steps", remedy, argument="model")
@@ -222,9 +224,9 @@ def _labels_of(classifier: CalibratedClassifier) -> Array:
 
 
 def _declare_shapes(operator: Any) -> None:
-    """One label and two probabilities for each row; the facts of the model stand with the latter."""
+    """One label and the probabilities of each row; the facts of the model stand with the latter."""
     label, probabilities = (each.type for each in operator.outputs)
-    label.shape, probabilities.shape = [None], [None, 2]
+    label.shape, probabilities.shape = [None], [None, len(operator.raw_operator.classes_)]
     probabilities.doc_string = "\n".join(description_of(operator.raw_operator.model_))
 
 
@@ -234,20 +236,29 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     opset = container.target_opset_any_domain("")
     if opset < LEAST_OPSET:
         raise InputError(f"is {opset}", f"pass {LEAST_OPSET} or newer", argument="target_opset", value=opset)
+    label, probabilities = (each.full_name for each in operator.outputs)
+    nodes = Nodes(scope.get_unique_operator_name("fastbin"))
+    if isinstance(classifier.model_, VectorModel):
+        add_vectors(nodes, classifier.model_, nodes.cast(operator.inputs[0].full_name, "DOUBLE"), probabilities)
+        number = nodes.add("ArgMax", probabilities, axis=-1, keepdims=0)
+    else:
+        number = _add_columns_of_two(nodes, classifier, operator.inputs[0].full_name, probabilities)
+    names = _labels_of(classifier)
+    nodes.add("Gather", nodes.constant(names, names.dtype), number, output=label)
+    container.nodes.extend(nodes.nodes)
+    container.initializers.extend(nodes.constants.values())
+    container.node_domain_version_pair_sets.add(("", opset))
+
+
+def _add_columns_of_two(nodes: Nodes, classifier: CalibratedClassifier, scores: str, probabilities: str) -> str:
+    """The probabilities of two classes from the scores of both; the number of the larger one, of equal ones the first."""
     form = form_of(classifier.model_, ("value",), None)
     if not isinstance(form, Curve) and form.needs_key:
         raise InputError("compares a key for each row", "fit a calibrator with ties='whole'", argument="model")
-    label, probabilities = (each.full_name for each in operator.outputs)
-    nodes = Nodes(scope.get_unique_operator_name("fastbin"))
-    score = add_scores(nodes, ScoreOutput(operator.inputs[0].full_name, classifier._column))
+    score = add_scores(nodes, ScoreOutput(scores, classifier._column))
     positive = f"{nodes.prefix}/positive"
     add_answers(nodes, form, TensorNames(score), {"value": positive})
     columns = [nodes.add("Sub", nodes.constant(1.0, np.float64), positive), positive][:: 1 if classifier._column else -1]
     axis = nodes.constant([1], np.int64)
     nodes.add("Concat", *(nodes.add("Unsqueeze", column, axis) for column in columns), axis=1, output=probabilities)
-    is_second = nodes.cast(nodes.add("Greater", *columns[::-1]), "INT64")
-    names = _labels_of(classifier)
-    nodes.add("Gather", nodes.constant(names, names.dtype), is_second, output=label)
-    container.nodes.extend(nodes.nodes)
-    container.initializers.extend(nodes.constants.values())
-    container.node_domain_version_pair_sets.add(("", opset))
+    return nodes.cast(nodes.add("Greater", *columns[::-1]), "INT64")

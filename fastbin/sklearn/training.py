@@ -283,24 +283,12 @@ def scores_of(estimator: Any, X: Any, n_classes: int, column: int = 1) -> Array:
     return scores if scores.dtype == np.float32 and is_probability else matrix
 
 
-def floors_of(columns: Int64s, weights: Array | None, n_classes: int) -> Float64s:
-    """float64 (n_classes,): what each class is sure to have of its n calibration rows, its smoothed share divided by n.
+def with_top(vectors: Float64s, columns: Array, probabilities: Array) -> Float64s:
+    """float64 (n, k), rows that sum to 1: one column of each row gets a probability, and the others share the rest as they did.
 
-    The share of a class with c of the n rows is (c + 1) / (n + n_classes), so that no floor is 0.
+    No entry is 0, unless a probability that is given is 0 or 1; vectors have none.
     """
-    counts = np.bincount(columns, weights, n_classes)
-    n = len(columns) if weights is None or weights.dtype.kind == "f" else counts.sum()  # integers repeat rows
-    return (counts * (n / counts.sum()) + 1.0) / (n + n_classes) / n
-
-
-def fill_up(probabilities: Float64s, columns: Array, scores: Array, floors: Float64s) -> Float64s:
-    """float64 (n, k), rows that sum to 1, from the probability of one class each: the others share the rest.
-
-    They do so in proportion to score (not negative) and floor (positive: a class of score 0 is rarely true, and not never). So
-    no entry is 0, unless a probability that is given is 0 or 1.
-    """
-    rows = np.arange(len(columns))
-    shares = scores + floors
+    rows, shares = np.arange(len(columns)), vectors.copy()
     shares[rows, columns] = 0.0
     shares *= ((1.0 - probabilities) / shares.sum(axis=1))[:, np.newaxis]
     shares[rows, columns] = probabilities

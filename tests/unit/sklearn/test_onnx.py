@@ -89,6 +89,24 @@ def test_calibrators(calibrator: Any, to_onnx: Callable[..., Any]) -> None:
     assert_same(to_onnx(clf, SINGLE[:1], options={"zipmap": False}), clf)
 
 
+X3, Y3 = make_classification(3000, n_classes=3, n_informative=5, random_state=0)
+
+
+@needs_skl2onnx
+@pytest.mark.parametrize("opset", [13, None])
+@pytest.mark.parametrize("labels", [Y3, np.array(["bad", "fair", "good"])[Y3]], ids=["integers", "texts"])
+def test_vectors_differ_in_the_last_bits(labels: Any, opset: int | None, to_onnx: Callable[..., Any]) -> None:
+    clf = fb.sklearn.CalibratedClassifier(fb.sklearn.OnnxClassifier(FOREST), random_state=0).fit(X3, labels)
+    rows = X3.astype(np.float32)
+    graph = to_onnx(clf, rows[:1], target_opset=opset)
+    names, given = session_of(graph).run(["label", "probabilities"], {"X": rows})
+    np.testing.assert_allclose(given, clf.predict_proba(X3), rtol=1e-12, atol=0.0)
+    assert names.tolist() == clf.predict(X3).tolist()
+    (about,) = (each.doc_string for each in graph.graph.output if each.name == "probabilities")
+    assert "3 classes" in about
+    assert "of each of 3 classes, and of the top label" in about
+
+
 @needs_skl2onnx
 def test_smooth_maps_differ_in_the_last_bits(to_onnx: Callable[..., Any]) -> None:
     clf = fitted(calibrator=fb.PlattScaling())
@@ -147,8 +165,8 @@ def test_the_graph_says_which_model_it_has(to_onnx: Callable[..., Any]) -> None:
 
 
 def three_classes() -> Any:
-    X3, y3 = make_classification(3000, n_classes=3, n_informative=5, random_state=0)
-    return fb.sklearn.CalibratedClassifier(fb.sklearn.OnnxClassifier(), random_state=0).fit(X3, y3)
+    runtime = fb.sklearn.OnnxClassifier()
+    return fb.sklearn.CalibratedClassifier(runtime, multiclass="top-label", random_state=0).fit(X3, Y3)
 
 
 @needs_skl2onnx
@@ -159,7 +177,7 @@ def three_classes() -> Any:
             lambda: fb.sklearn.CalibratedClassifier(FOREST, random_state=0).fit(X[FIT], Y[FIT]), {},
             r"^model scores by RandomForestClassifier in Python, .*; fit CalibratedClassifier\(OnnxClassifier\(estimator\)\)",
         ),
-        (three_classes, {}, r"^model has 3 classes, and graphs are of two; convert the classifier alone, and"),
+        (three_classes, {}, r"^model has 3 classes and multiclass='top-label'; fit with multiclass='vector'"),
         (
             lambda: make_pipeline(StandardScaler(), clone(fitted())).fit(X[FIT], Y[FIT]), {},
             r"^model stands behind other steps; put the pipeline into the OnnxClassifier",
