@@ -520,11 +520,11 @@ def _draw_confusion(table: ReliabilityTable, ax: Axes | None) -> Axes:
     ax.tick_params(labelsize="small", length=0)
     ax.spines[:].set_visible(False)
     note = "rate of the class less its mean prediction"
+    if len(across) < len(keys):  # first, as axes of others may have no room for all lines
+        note = f"the {len(across)} of {len(keys):,} classes with the largest errors:\n{note}"
     if table.intervals is not None:
         at_once = ", all at once" if table.simultaneous else ""
         note += f"\nbold: outside its {sureness(table.alpha or 1.0)} interval{at_once}"
-    if len(across) < len(keys):
-        note += f"\nthe {len(across)} of {len(keys):,} classes with the largest errors"
     ax.annotate(
         note, (1.0, 0.0), (0.0, -3.0), xycoords=("axes fraction", ax.xaxis.label), textcoords="offset points", ha="right",
         va="top", fontsize="x-small", color=look_of(ax).guide,

@@ -158,7 +158,7 @@ def test_of_a_large_confusion_matrix_the_largest_errors() -> None:
         for key in ("class", "predicted"):
             errors[str(row[key])] += row["mass"] * gap
     assert set(columns) == set(sorted(errors, key=lambda key: errors[key])[-12:])
-    assert ax.texts[-1].get_text().endswith("prediction\nthe 12 of 26 classes with the largest errors")
+    assert ax.texts[-1].get_text().startswith("the 12 of 26 classes with the largest errors:\nrate")
     own = plt.subplots(figsize=(3.0, 3.0))[1]
     assert len(cells_of(plots.reliability_diagram(table, ax=own))[1]) == 3
 
