@@ -116,7 +116,10 @@ def _steps(
     """From the columns to the exponents u and the greatest of them, as csrc/src/vector.c."""
     vector, number, k = model.vector, dialect.number, len(scores)
     p, z, q, u = (_of(letter, k) for letter in "pzqu")
-    given = [(f"CASE WHEN {is_answered(each, None, 0.0, 1.0, dialect)} THEN {dialect.cast(each)} END") for each in scores]
+    answered = [is_answered(each, None, 0.0, 1.0, dialect) for each in scores]
+    # Polars 1.0 wants an ELSE.
+    casts = [dialect.cast(each) for each in scores]
+    given = [(f"CASE WHEN {found} THEN {cast} ELSE NULL END") for found, cast in zip(answered, casts, strict=True)]
     logs = [f"ln({_at_least(each, number(vector.least))})" for each in p]
     second = list(zip(logs, z, strict=True))
     exponents = [
@@ -137,7 +140,7 @@ def _steps(
     third = list(zip(exponents, u, strict=True))
     if vector.keep_top:
         places = (f"WHEN {each} = fastbin_largest THEN {at}" for at, each in enumerate(p, 1))
-        third.append((f"CASE {' '.join(places)} END", "fastbin_top"))
+        third.append((f"CASE {' '.join(places)} ELSE NULL END", "fastbin_top"))
     return [list(zip(given, p, strict=True)), second, third, [(_greatest(u, dialect), "fastbin_most")]]
 
 
@@ -176,7 +179,7 @@ def _keep_top(v: Sequence[str], columns: Sequence[str], dialect: Dialect) -> lis
         for at, each in enumerate(v, 1)
     ]
     return [
-        [(f"CASE fastbin_top {held} END", "fastbin_held")],
+        [(f"CASE fastbin_top {held} ELSE NULL END", "fastbin_held")],
         list(zip(above, d, strict=True)),
         list(zip(excess, g, strict=True)),
         [(_greatest(reached, dialect), "fastbin_reached")],
