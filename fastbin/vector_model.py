@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base import html
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import Key, check_matrix, in_order, refuse_other_order
 from fastbin._base.frames import columns_of, like
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 # How its file begins; and the number of its kind among those of sets.
 VECTOR_MAGIC = b"\x89FBV"
 VECTOR_KIND = 4
+# The values of models count as this at least, as csrc/src/vector.c has it.
+LEAST_OF_MODELS = 1e-12
 
 
 class VectorMap(NamedTuple):
@@ -118,7 +119,7 @@ class VectorModel(Saved, NativeVectorModel):
         Returns
         -------
         float64 (n, k)
-            Rows sum to 1, but for rounding; no entry is 0 or 1. A data frame or an Arrow table gives one with the same
+            Rows sum to 1, but for rounding; no entry is 0. A data frame or an Arrow table gives one with the same
             columns.
 
         Raises
@@ -171,6 +172,8 @@ class VectorModel(Saved, NativeVectorModel):
         return certify_vector(self.vector, self.classes, self.n_samples, alpha, about)
 
     def _repr_html_(self) -> str:
+        from fastbin._base import html
+
         promise = html.paragraph(f"{self.certificate()}") if self.vector.counts is not None else ""
         return html.notebook(html.paragraph(f"{self!r}"), promise)
 

@@ -606,9 +606,10 @@ FASTBIN_API fastbin_status fastbin_set_assign_batch(const fastbin_set *set, cons
 /*
  * The calibrated probabilities of n_rows rows of one probability for each class, by columns: values has as many entries as
  * `probabilities`, and no memory in common with it. The rows of values sum to 1 but for rounding, and no entry is 0. The values of
- * a row do not depend on other rows. The same bits on every processor. FASTBIN_ERROR_ARGUMENT for a set of another kind; on
- * FASTBIN_ERROR_SCORE_NAN and FASTBIN_ERROR_SCORE_RANGE *bad_entry (may be NULL) is the first bad entry, counted through all rows,
- * and the values of its row and of later rows are not specified. Rows that do not sum to 1 are taken as they are. No allocation.
+ * a row do not depend on other rows. The same bits on every processor, where all models are FASTBIN_STEP. FASTBIN_ERROR_ARGUMENT for
+ * a set of another kind; on FASTBIN_ERROR_SCORE_NAN and FASTBIN_ERROR_SCORE_RANGE *bad_entry (may be NULL) is the first bad entry,
+ * counted through all rows, and the values of its row and of later rows are not specified. Rows that do not sum to 1 are taken as
+ * they are. No allocation.
  */
 FASTBIN_API fastbin_status fastbin_vector_predict(const fastbin_set *set, const double *probabilities, size_t n_rows,
                                                   double *values, size_t *bad_entry);

@@ -243,10 +243,11 @@ static int take_evidence(const payload *payloads, size_t n_keys, fastbin_vector_
   if (!at) return !payloads[UNLB].start;
   if (payloads[SEEN].size < 8) return 0;
   n_bins = take_u64(&at);
-  if (n_bins < 1 || n_bins > payloads[SEEN].size / 8 / n_keys) return 0;
+  if (n_bins < 1 || n_bins > FASTBIN_MAX_BINS || n_bins > payloads[SEEN].size / 8 / n_keys) return 0;
   map->n_bins = (int32_t)n_bins;
   sizes = fastbin_vector_sizes(map, (int32_t)n_keys);
-  if (n_bins > FASTBIN_MAX_BINS || payloads[SEEN].size != 8 * (1 + sizes.edges + 3 * sizes.bins)) return 0;
+  if (payloads[SEEN].size != 8 * (1 + sizes.edges + 3 * sizes.bins)) return 0;
+  if (payloads[UNLB].start && payloads[UNLB].size != 24 * sizes.bins) return 0;
   map->edges = take_doubles(&at, sizes.edges, free_part);
   counts = (int64_t *)(void *)*free_part;
   for (size_t i = 0; i < 2 * sizes.bins; i++) counts[i] = take_i64(&at);
@@ -254,9 +255,8 @@ static int take_evidence(const payload *payloads, size_t n_keys, fastbin_vector_
   *free_part += 16 * sizes.bins;
   map->means = take_doubles(&at, sizes.bins, free_part);
   at = payloads[UNLB].start;
-  if (!at) return 1;
-  map->unlabelled = take_doubles(&at, 3 * sizes.bins, free_part);
-  return payloads[UNLB].size == 24 * sizes.bins;
+  if (at) map->unlabelled = take_doubles(&at, 3 * sizes.bins, free_part);
+  return 1;
 }
 
 /* Whether a word of a section has the bits of -0.0, which are those of no count and of no flag either. */

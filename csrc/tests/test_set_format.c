@@ -331,6 +331,7 @@ static void test_sections_of_maps(void) {
   }
   CHECK(status_resized(&plain, "VECT", -96) == FASTBIN_ERROR_CONTENT); /* shorter than its first numbers */
   CHECK(status_resized(&one, "SEEN", -96) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_resized(&full, "UNLB", -184) == FASTBIN_ERROR_CONTENT); /* one number of all */
 }
 
 static void test_numbers_in_maps(void) {

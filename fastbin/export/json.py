@@ -22,7 +22,7 @@ from fastbin._base.errors import FormatError, InputError, InputTypeError
 from fastbin._core.fields import ALWAYS, FIELDS, OTHERWISE, Field, Limit, native_parts
 from fastbin._core.schemes import RATE_ORIGINS, ClassRate, ClassRates
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.form import digest_of
+from fastbin.export.form import as_vector_model, digest_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
 from fastbin.vector_model import VECTOR_KIND, VectorMap, VectorModel
@@ -274,8 +274,8 @@ def json(model: Any) -> str:
     >>> fb.export.from_json(text) == model
     True
     """
-    held = model.model_ if hasattr(type(model), "model_") else model
-    fitted: Whole = held if isinstance(held, VectorModel) else as_model_or_set(model)
+    vector = as_vector_model(model)
+    fitted: Whole = as_model_or_set(model) if vector is None else vector
     word = next(word for word, made in WORDS.items() if isinstance(fitted, made))
     head = {"fastbin": word, "version": VERSION, "sha256": digest_of(fitted)}
     lines = [
@@ -608,10 +608,8 @@ def _faults_of_vector(parts: Mapping[str, Any], place: str) -> Iterator[FormatEr
     for i, model in enumerate(parts["models"]):
         low, high = (-math.inf, math.inf) if model.score_range is None else model.score_range
         is_narrow = model.out_of_range != "clip" and not (low <= 0.0 and high >= 1.0)
-        if model.kind != "step" or model.needs_key or is_narrow:
-            yield FormatError(
-                f"{place}.models[{i}] refuses scores or uses random keys; a vector model has step functions that do neither"
-            )
+        if model.needs_key or is_narrow:
+            yield FormatError(f"{place}.models[{i}] refuses scores or uses random keys; those of a vector model do neither")
 
 
 def _faults_of_model(parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:

@@ -44,10 +44,10 @@ from fastbin.export.form import (
     promise_of,
     steps_of,
 )
-from fastbin.export.vectors import GREATEST_SIZE, JUST_BELOW, LEAST_OF_MODELS
+from fastbin.export.vectors import GREATEST_SIZE, JUST_BELOW
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.vector_model import VectorModel
+from fastbin.vector_model import LEAST_OF_MODELS, VectorModel
 
 # The first with all the operators in their present form.
 LEAST_OPSET = 13

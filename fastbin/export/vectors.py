@@ -18,13 +18,12 @@ from fastbin.export.dialects import Dialect, check_expression, comment, is_answe
 from fastbin.export.form import digest_of, promise_of
 from fastbin.export.lookup import TableNames
 from fastbin.model import BinnedModel
-from fastbin.vector_model import VectorModel
+from fastbin.vector_model import LEAST_OF_MODELS, VectorModel
 
 # With keep_top the text grows with the square of the classes, and with a matrix too: to 400 kilobytes, besides steps.
 MOST_CLASSES = 50
 
-# As in csrc/src/vector.c and csrc/src/exponents.h.
-LEAST_OF_MODELS, GREATEST_SIZE = 1e-12, 708.0
+GREATEST_SIZE = 708.0  # as in csrc/src/exponents.h
 
 # A normal double times this is the double before it.
 JUST_BELOW = math.nextafter(1.0, 0.0)

@@ -58,7 +58,7 @@ class VectorCertificate(Stated, Table):
     radii : tuple of (class, float)
         The largest distance of each class, and last that of the top label, called "top label", without those of `left_out`.
     left_out : tuple of classes
-        No row of the fit has these classes, so nothing is promised about them but what the label sums of the others imply.
+        No row of the fit has these classes, and nothing is promised about them.
     bins : tuple of tuples
         Class, lower and upper end of the raw scores, rows, rows with the label, their average served value, the two ends of
         the interval for the truth, and the distance: for each bin with rows.
@@ -114,7 +114,9 @@ def certify_vector(vector: Any, classes: tuple[Any, ...], n_samples: int, alpha:
     """The certificate of a `fastbin.multi.VectorModel`; errors as its `certificate`."""
     alpha, about = check_alpha(alpha), check_choice(about, "about", ABOUT)
     if vector.counts is None:
-        raise GuaranteeError("the model was saved without its evidence bins, and nothing is known of its vectors; fit it again")
+        raise GuaranteeError(
+            "the model has no bins of evidence, as after a fit with importance weights; nothing is known of its vectors"
+        )
     is_population = about == ABOUT[0]
     if is_population and vector.unlabelled is None:
         raise GuaranteeError(

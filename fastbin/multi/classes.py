@@ -36,9 +36,10 @@ from fastbin._base.suspicions import LEVEL
 from fastbin._fit.calibrator import Estimator, asks_model
 from fastbin._fit.segments import CellRows, code_cells
 from fastbin._model.parts import NAMES_OF_ENDS, At
-from fastbin.model import IntervalBound
+from fastbin.model import BinnedModel, IntervalBound
 from fastbin.model_set import ModelSet
 from fastbin.multi.cells import (
+    BinaryMethod,
     CellKind,
     FittedSet,
     Given,
@@ -387,12 +388,7 @@ class ClassWiseBinning(ClassBinning):
         """
         method = binary_method(self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin)
         matrix, classes, truth = self._check(P, labels, sample_weight)
-        told: Told = []
-        models = {}
-        for column, key in enumerate(classes):
-            rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
-            calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
-            models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), event_of_class(key))
+        models, told = fit_each(method, matrix, classes, truth, sample_weight)
         self.model_ = ModelSet._of(models, kind="class-wise", columns=classes, provenance=provenance_of(self, method))
         for text in FittedSet(self.model_, told).warnings:
             warnings.warn(text, FastbinWarning, stacklevel=2)
@@ -464,7 +460,20 @@ class ClassWiseBinning(ClassBinning):
             )
 
 
-def event_of_class(key: Key) -> str:
+def fit_each(
+    method: BinaryMethod, matrix: Float64s, classes: list[Key], truth: Int64s, sample_weight: Any
+) -> tuple[dict[Key, BinnedModel], Told]:
+    """The model of each class against the rest, in the order of the columns, and what the fits had to say."""
+    told: Told = []
+    models = {}
+    for column, key in enumerate(classes):
+        rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
+        calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
+        models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
+    return models, told
+
+
+def _event_of_class(key: Key) -> str:
     """The event of a class's model: the class, where its name is not longer than that of an event."""
     event = str(key)
     return event if len(event.encode()) <= MOST_EVENT_BYTES else ""

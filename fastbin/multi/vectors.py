@@ -15,13 +15,12 @@ from fastbin._base.checks import check_count, check_sample_weight
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.frames import columns_of, like
-from fastbin._base.suspicions import LEVEL
 from fastbin._fit.calibrator import Estimator, asks_model
 from fastbin._fit.edges import FEWER_BINS
 from fastbin._model.provenance import of_estimator
 from fastbin.model import BinnedModel
-from fastbin.multi.cells import Given, Told, binary_method, check_values, count_samples, fit_named, warnings_of
-from fastbin.multi.classes import ClassBinning, TopLabelBinning, event_of_class, top_of
+from fastbin.multi.cells import binary_method, warnings_of
+from fastbin.multi.classes import ClassBinning, TopLabelBinning, fit_each, top_of
 from fastbin.scaling.vectors import fit_vector
 from fastbin.vector_model import VectorModel
 
@@ -70,8 +69,8 @@ class VectorCalibration(Estimator[VectorModel]):
     `certificate` is about averages of what is served in bins of the raw scores, whose edges never look at a label, so that it
     holds for any map.
 
-    Fits are the same for any order of the rows and of the classes, but for rounding. O(n k) for each of some fifty passes; with
-    a matrix, for at most 50 classes, O(n k**2).
+    Fits are the same for any order of rows with labels and of classes, but for rounding. O(n k) for each of some fifty passes;
+    with a matrix, for at most 50 classes, O(n k**2).
 
     References
     ----------
@@ -131,12 +130,7 @@ class VectorCalibration(Estimator[VectorModel]):
         if other is not None and not len(other):
             raise InputError("is empty", "leave it out, or give rows without labels", argument="unlabelled")
         weights = check_sample_weight(sample_weight)
-        told: Told = []
-        models = {}
-        for column, key in enumerate(classes):
-            rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
-            calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
-            models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), event_of_class(key))
+        models, told = fit_each(method, matrix, classes, truth, sample_weight)
         refuse_keys(models)
         of_models = np.stack([model.predict(matrix[:, column]) for column, model in enumerate(models.values())], axis=1)
         fitted = fit_vector(matrix, truth, weights, of_models, keep_top=bool(self.keep_top))
@@ -160,7 +154,7 @@ class VectorCalibration(Estimator[VectorModel]):
         Returns
         -------
         float64 (n, k)
-            Rows sum to 1, but for rounding; no entry is 0 or 1. A data frame or an Arrow table gives one with the same
+            Rows sum to 1, but for rounding; no entry is 0. A data frame or an Arrow table gives one with the same
             columns.
         """
         classes = self.model_.classes

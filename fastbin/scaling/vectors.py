@@ -16,7 +16,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
 from fastbin._core.fit import doubtful_moments, fit_affine, fit_factor, row_logs
-from fastbin.vector_model import VectorMap
+from fastbin.vector_model import LEAST_OF_MODELS, VectorMap
 
 # The least probabilities that are tried: scores below it are as good as equal. Those above ALWAYS_TRIED only up to half a
 # class's share.
@@ -29,7 +29,6 @@ FACTOR_ROWS, SLOPE_ROWS, INTERCEPT_ROWS = 0.25, 8.0, 8.0
 MIXING_ROWS = 2.0  # times the number of classes
 MOST_MIXED = 50  # classes of a matrix
 SHARE_OF_MODELS = 0.25
-LEAST_OF_MODELS = 1e-12  # as csrc/src/vector.c has it
 
 
 class Affine(NamedTuple):

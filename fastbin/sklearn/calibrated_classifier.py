@@ -507,7 +507,7 @@ def reason_to_void(whole: Subset, cv: Any, sample_weight_kind: str) -> str | Non
         return None
     if sample_weight_kind == "importance":
         return (
-            "sample_weight has weights other than 0 and 1, so the rows are no draws from the population; if they count equal "
+            "sample_weight has weights other than 0 and 1, so the rows are not draws from the population; if they count equal "
             "rows, pass them as integers, with sample_weight_kind='frequency'"
         )
     if whole.weights.dtype.kind == "f":
