@@ -115,7 +115,7 @@ def certify_vector(vector: Any, classes: tuple[Any, ...], n_samples: int, alpha:
     alpha, about = check_alpha(alpha), check_choice(about, "about", ABOUT)
     if vector.counts is None:
         raise GuaranteeError(
-            "the model has no bins of evidence, as after a fit with importance weights; nothing is known of its vectors"
+            "the model has no evidence bins, as after a fit with importance weights; nothing is known of its vectors"
         )
     is_population = about == ABOUT[0]
     if is_population and vector.unlabelled is None:

@@ -71,7 +71,7 @@ def test_inspect_without_evidence(tmp_path: Path) -> None:
     model_of(has_evidence=False).save(path)
     shown = run("inspect", path).output
     assert "3 classes, no bins of evidence, from 300 samples" in shown
-    assert "No certificate: the model has no bins of evidence" in shown
+    assert "No certificate: the model has no evidence bins" in shown
     told = json.loads(run("inspect", path, "--json").stdout)
     assert told["certificate"] is None
     assert "evidence bins" in told["why_no_certificate"]

@@ -87,7 +87,7 @@ def test_frequencies_repeat_rows_and_floats_weigh_them() -> None:
     assert np.array_equal(ours.edges, theirs.edges)
     weighted = VectorCalibration().fit(P, Y, weights * 0.5)
     np.testing.assert_allclose(weighted.predict(P), counted.predict(P), atol=0.02)
-    with pytest.raises(fb.GuaranteeError, match="has no bins of evidence, as after a fit with importance weights"):
+    with pytest.raises(fb.GuaranteeError, match="has no evidence bins, as after a fit with importance weights"):
         weighted.certificate()
 
 
