@@ -50,7 +50,7 @@ TASKS = {
     "Assess": ("assess", "report", "plots"),
     "Serve elsewhere": ("export",),
     "Where the data are": ("engines", "polars", "io"),
-    "Watch and move": ("online", "shift"),
+    "Decide, watch and move": ("decide", "online", "shift"),
     "In scikit-learn": ("sklearn",),
     "Reproduce the papers": ("theory",),
 }

@@ -32,6 +32,7 @@ What they end as, and what else there is:
     fb.intervals            one interval for one bin
     fb.multi                classes and segments: TopLabelBinning, ClassWiseBinning, SegmentedBinning
     fb.assess               is it calibrated: metrics, tables, does a certificate hold on test data
+    fb.decide               accept, reject, abstain; performance and labels still needed, before there are labels
     fb.online               outcomes that keep arriving: streams and monitors
     fb.shift                populations that move: label shift, importance weights
     fb.sklearn              CalibratedClassifier: a classifier of scikit-learn with its calibrator
@@ -74,6 +75,7 @@ from fastbin.model_set import ModelSet, load
 if TYPE_CHECKING:
     from fastbin import (
         assess,
+        decide,
         engines,
         export,
         guarantees,
@@ -124,6 +126,7 @@ if TYPE_CHECKING:
         "VennAbers",
         "assess",
         "choose_n_bins",
+        "decide",
         "engines",
         "epsilon",
         "export",
@@ -167,8 +170,8 @@ _HOMES = {
     "predict_venn": "fastbin.binning.venn",
 }
 _MODULES = (
-    "assess", "engines", "export", "guarantees", "intervals", "io", "multi", "online", "plots", "polars", "report", "shift",
-    "sklearn", "theory",
+    "assess", "decide", "engines", "export", "guarantees", "intervals", "io", "multi", "online", "plots", "polars", "report",
+    "shift", "sklearn", "theory",
 )  # fmt: skip
 
 __version__ = _library_version()
