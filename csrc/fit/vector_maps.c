@@ -4,7 +4,8 @@
  * The loss is convex and has hundreds of parameters, so that its second derivatives would cost more than they save: the descent is that
  * of Broyden, Fletcher, Goldfarb and Shanno with the last MEMORY steps in place of the matrix (Nocedal 1980), in parameters that are
  * scaled by the diagonal of the second derivatives at the start. A step is halved until the loss falls by a share of what the slope
- * promises. Rows are summed from the first to the last, and entries of a row from the first column on.
+ * promises. Rows are summed from the first to the last; entries of a row in LANES partial sums, entry c in lane c mod LANES, as one sum
+ * would wait for itself at each entry.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -13,6 +14,7 @@
 
 #include "cpu.h"
 #include "exponents.h"
+#include "map_kernels.h"
 #include "vector_maps.h"
 
 #include <math.h>
@@ -53,11 +55,25 @@ typedef struct row_sums {
   double *e;                     /* k, of one row */
 } row_sums;
 
+static ALWAYS_INLINE double folded(const double *lanes) {
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+static ALWAYS_INLINE double sum_of(const double *restrict x, size_t n) {
+  double lanes[LANES] = {0.0};
+  size_t whole = n - n % LANES;
+  for (size_t i = 0; i < whole; i += LANES) {
+    for (size_t lane = 0; lane < LANES; lane++) lanes[lane] += x[i + lane];
+  }
+  for (size_t i = whole; i < n; i++) lanes[i - whole] += x[i];
+  return folded(lanes);
+}
+
 /* The powers e^(u - max u) of a row, in `e`, and their sum; *gap is how far the u of the class is below the largest. */
 static ALWAYS_INLINE double powers_of(const affine_problem *p, const affine_map *map, size_t row, double *restrict e, double *gap) {
   size_t k = p->k;
   const double *restrict z = p->z + row * k;
-  double top, sum = 0.0;
+  double top;
   for (size_t c = 0; c < k; c++) e[c] = p->base * z[c] + map->constants[c];
   if (p->offsets) {
     const double *restrict offsets = p->offsets + row * k;
@@ -72,12 +88,10 @@ static ALWAYS_INLINE double powers_of(const affine_problem *p, const affine_map 
   } else {
     for (size_t c = 0; c < k; c++) e[c] += map->by_column[c] * z[c];
   }
-  top = e[0];
-  for (size_t c = 1; c < k; c++) top = larger(e[c], top);
+  top = largest_of(e, k);
   *gap = top - e[p->truth[row]];
   for (size_t c = 0; c < k; c++) e[c] = small_of(top - e[c]);
-  for (size_t c = 0; c < k; c++) sum += e[c];
-  return sum;
+  return sum_of(e, k);
 }
 
 /* q (1 - q) of a row, with its square of the centred z, added to the bends. */
@@ -308,31 +322,60 @@ typedef struct factor_place {
   double factor, loss, slope, bend, doubt; /* doubt: the sum of 1 - sum q^2 over the rows */
 } factor_place;
 
-/* The loss at a factor, without the ridge; e has 2 k entries. Returns 0 if `look` ended it. */
-static int look_at_factor(const affine_problem *p, double factor, double *e, factor_place *at) {
-  size_t k = p->k;
-  affine_problem scaled = *p;
-  affine_map map = {e + k, e + k}; /* zeros */
-  scaled.base = factor;
-  scaled.is_matrix = 0;
-  memset(e + k, 0, k * sizeof *e);
-  *at = (factor_place){factor, 0.0, 0.0, 0.0, 0.0};
-  for (size_t row = 0; row < p->n; row++) {
-    const double *z = p->z + row * k;
-    double gap, sum = powers_of(&scaled, &map, row, e, &gap), mean = 0.0, square = 0.0, of_e = 0.0;
-    double w = p->weights ? p->weights[row] : 1.0, of_truth = z[p->truth[row]];
-    for (size_t c = 0; c < k; c++) {
-      double x = z[c] - of_truth;
-      mean += e[c] * x;
-      square += e[c] * (x * x);
-      of_e += e[c] * e[c];
+/* Adds the rows from `first` to `end`; e has 2 k entries, the second half of which are 0. */
+static ALWAYS_INLINE void add_factor_rows_of(const affine_problem *p, size_t first, size_t end, double *restrict e, factor_place *at) {
+  size_t k = p->k, whole = k - k % LANES;
+  affine_map map = {e + k, e + k};
+  for (size_t row = first; row < end; row++) {
+    const double *restrict z = p->z + row * k;
+    double gap, sum = powers_of(p, &map, row, e, &gap), w = p->weights ? p->weights[row] : 1.0, of_truth = z[p->truth[row]];
+    double means[LANES] = {0.0}, squares[LANES] = {0.0}, of_e[LANES] = {0.0}, mean;
+    for (size_t c = 0; c < k; c += LANES) {
+      size_t here = c < whole ? LANES : k - whole;
+      for (size_t lane = 0; lane < here; lane++) {
+        double power = e[c + lane], x = z[c + lane] - of_truth, term = power * x;
+        means[lane] += term;
+        squares[lane] += term * x;
+        of_e[lane] += power * power;
+      }
     }
-    mean /= sum;
+    mean = folded(means) / sum;
     at->loss += w * (log_of(sum) + gap);
     at->slope += w * mean;
-    at->bend += w * larger(square / sum - mean * mean, 0.0);
-    at->doubt += w * larger(1.0 - of_e / (sum * sum), 0.0);
-    if (row % LOOK_EVERY == 0 && p->look && p->look() != 0) return 0;
+    at->bend += w * larger(folded(squares) / sum - mean * mean, 0.0);
+    at->doubt += w * larger(1.0 - folded(of_e) / (sum * sum), 0.0);
+  }
+}
+
+#define BUILD_FACTOR(name, TARGET)                                                                                             \
+  TARGET static void add_factor_rows_##name(const affine_problem *p, size_t first, size_t end, double *e, factor_place *at) { \
+    add_factor_rows_of(p, first, end, e, at);                                                                                 \
+  }
+BUILD_FACTOR(baseline, EVERYWHERE)
+#ifdef HAVE_CPU_LEVELS
+BUILD_FACTOR(avx2, TARGET_AVX2)
+#endif
+
+static void add_factor_rows(const affine_problem *p, size_t first, size_t end, double *e, factor_place *at) {
+#ifdef HAVE_CPU_LEVELS
+  if (fastbin_best_cpu_level() >= AVX2) {
+    add_factor_rows_avx2(p, first, end, e, at);
+    return;
+  }
+#endif
+  add_factor_rows_baseline(p, first, end, e, at);
+}
+
+/* The loss at a factor, without the ridge; e has 2 k entries. Returns 0 if `look` ended it. */
+static int look_at_factor(const affine_problem *p, double factor, double *e, factor_place *at) {
+  affine_problem scaled = *p;
+  scaled.base = factor;
+  scaled.is_matrix = 0;
+  memset(e + p->k, 0, p->k * sizeof *e);
+  *at = (factor_place){factor, 0.0, 0.0, 0.0, 0.0};
+  for (size_t first = 0; first < p->n; first += LOOK_EVERY) {
+    if (p->look && p->look() != 0) return 0;
+    add_factor_rows(&scaled, first, p->n - first < LOOK_EVERY ? p->n : first + LOOK_EVERY, e, at);
   }
   return 1;
 }

@@ -80,4 +80,19 @@ static ALWAYS_INLINE double small_of(double size) {
   return exp_of(-chosen(all_if_negative(GREATEST_SIZE - size), GREATEST_SIZE, size));
 }
 
+/* The largest of n >= 1 doubles, none of them NaN: of MAXIMA kept beside one another, as one would wait for itself at each entry. */
+#define MAXIMA 8u
+static ALWAYS_INLINE double largest_of(const double *restrict x, size_t n) {
+  double lanes[MAXIMA], top;
+  size_t whole = n - n % MAXIMA;
+  for (size_t lane = 0; lane < MAXIMA; lane++) lanes[lane] = x[0];
+  for (size_t i = 0; i < whole; i += MAXIMA) {
+    for (size_t lane = 0; lane < MAXIMA; lane++) lanes[lane] = larger(x[i + lane], lanes[lane]);
+  }
+  for (size_t i = whole; i < n; i++) lanes[i - whole] = larger(x[i], lanes[i - whole]);
+  top = lanes[0];
+  for (size_t lane = 1; lane < MAXIMA; lane++) top = larger(lanes[lane], top);
+  return top;
+}
+
 #endif /* FASTBIN_EXPONENTS_H */

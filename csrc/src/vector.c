@@ -9,6 +9,7 @@
 #define VECTORISED_SOURCE
 #include "set.h"
 
+#include "cpu.h"
 #include "exponents.h"
 
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -144,17 +145,21 @@ void fastbin_copy_vector(fastbin_set *set, unsigned char **free_part) {
 /* ------------------------------------------------------------------------------------------------------------- */
 
 #define AT_A_TIME 128u
-#define ROWS_AT_A_TIME 64u
+#define ROWS_AT_A_TIME 16384u /* for each model: its tables come into the cache once for so many rows */
+#define SCORES_AT_A_TIME 512u
 #define LEAST_OF_MODELS 1e-12 /* part of the meaning of files */
 
-/* The place of the largest entry, the lowest of equal ones; n if an entry is outside [0, 1], and then *bad is the first. */
-static size_t top_of(const double *p, size_t n, size_t *bad) {
+/* The first entry outside [0, 1]; n if none is. */
+static size_t first_bad(const double *p, size_t n) {
+  size_t at = 0;
+  while (at < n && p[at] >= 0.0 && p[at] <= 1.0) at++;
+  return at;
+}
+
+/* The place of the largest entry, the lowest of equal ones. */
+static size_t top_of(const double *p, size_t n) {
   size_t top = 0;
-  for (size_t k = 0; k < n; k++) {
-    if (!(p[k] >= 0.0 && p[k] <= 1.0)) {
-      *bad = k;
-      return n;
-    }
+  for (size_t k = 1; k < n; k++) {
     if (p[k] > p[top]) top = k;
   }
   return top;
@@ -166,21 +171,25 @@ static size_t top_of(const double *p, size_t n, size_t *bad) {
  */
 static void of_models(const fastbin_set *set, const double *p, size_t n_rows, double *values) {
   size_t n = (size_t)set->spec.n_keys;
-  double q[ROWS_AT_A_TIME];
+  double scores[SCORES_AT_A_TIME], q[SCORES_AT_A_TIME];
   fastbin_rows rows;
   memset(&rows, 0, sizeof rows);
   rows.struct_size = sizeof rows;
-  rows.score_stride = (ptrdiff_t)(n * sizeof(double));
-  rows.n_rows = n_rows;
+  rows.scores = scores;
+  rows.score_stride = sizeof *scores;
   for (size_t k = 0; k < n; k++) {
-    rows.scores = p + k;
-    (void)fastbin_predict(set->models[set->model_of_column[k]], &rows, q, NULL);
-    for (size_t row = 0; row < n_rows; row++) values[row * n + k] = q[row];
+    for (size_t first = 0; first < n_rows; first += SCORES_AT_A_TIME) {
+      size_t n_scores = n_rows - first < SCORES_AT_A_TIME ? n_rows - first : SCORES_AT_A_TIME;
+      for (size_t row = 0; row < n_scores; row++) scores[row] = p[(first + row) * n + k];
+      rows.n_rows = n_scores;
+      (void)fastbin_predict(set->models[set->model_of_column[k]], &rows, q, NULL);
+      for (size_t row = 0; row < n_scores; row++) values[(first + row) * n + k] = q[row];
+    }
   }
 }
 
 /* z of some columns, and from the values of their models u without what other columns add to it. */
-static void exponents_of(const fastbin_vector_map *map, const double *restrict p, size_t first, size_t n, double *restrict z,
+static ALWAYS_INLINE void exponents_of(const fastbin_vector_map *map, const double *restrict p, size_t first, size_t n, double *restrict z,
                          double *restrict u) {
   const double *slopes = map->slopes + first, *intercepts = map->intercepts + first;
   double share = map->of_models, least = map->least;
@@ -203,13 +212,14 @@ static void add_mixed(const double *mixing, size_t n, const double *z, double *u
 }
 
 /* The values of a row from its exponents, in their place. */
-static void values_of(const fastbin_vector_map *map, size_t n, double *u) {
-  double most = u[0], sum = 0.0, share;
-  for (size_t k = 1; k < n; k++) most = larger(u[k], most);
+static ALWAYS_INLINE void values_of(const fastbin_vector_map *map, size_t n, double *restrict u) {
+  const double *restrict priors = map->priors;
+  double of_priors = map->of_priors;
+  double most = largest_of(u, n), sum = 0.0, share;
   for (size_t k = 0; k < n; k++) u[k] = small_of(most - u[k]);
   for (size_t k = 0; k < n; k++) sum += u[k];
-  share = (1.0 - map->of_priors) / sum;
-  for (size_t k = 0; k < n; k++) u[k] = share * u[k] + map->of_priors * map->priors[k];
+  share = (1.0 - of_priors) / sum;
+  for (size_t k = 0; k < n; k++) u[k] = share * u[k] + of_priors * priors[k];
 }
 
 /*
@@ -235,33 +245,53 @@ static void keep_top(size_t n, size_t top, double *value) {
   for (size_t k = 0; k < n; k++) value[k] = k == top ? level : smaller(value[k], below);
 }
 
-static void vector_of(const fastbin_vector_map *map, size_t n, const double *p, size_t top, double *value) {
+static ALWAYS_INLINE void vector_of(const fastbin_vector_map *map, size_t n, const double *p, double *value) {
   double z[AT_A_TIME];
   for (size_t first = 0; first < n; first += AT_A_TIME) {
     exponents_of(map, p + first, first, n - first < AT_A_TIME ? n - first : AT_A_TIME, z, value + first);
   }
   if (map->mixing) add_mixed(map->mixing, n, z, value);
   values_of(map, n, value);
-  if (map->keep_top) keep_top(n, top, value);
+  if (map->keep_top) keep_top(n, top_of(p, n), value);
+}
+
+/* The vectors of some rows, from the values of the models, in their place. */
+typedef void vectors_of(const fastbin_vector_map *map, size_t n, const double *p, size_t n_rows, double *values);
+
+#define BUILD(name, TARGET)                                                                                                    \
+  TARGET static void vectors_of_##name(const fastbin_vector_map *map, size_t n, const double *p, size_t n_rows, double *values) { \
+    for (size_t row = 0; row < n_rows; row++) vector_of(map, n, p + row * n, values + row * n);                                \
+  }
+
+#define EVERYWHERE
+BUILD(baseline, EVERYWHERE)
+#ifdef HAVE_CPU_LEVELS
+BUILD(avx2, TARGET_AVX2)
+#endif
+
+static vectors_of *vectors_of_here(void) {
+#ifdef HAVE_CPU_LEVELS
+  if (fastbin_best_cpu_level() >= AVX2) return vectors_of_avx2;
+#endif
+  return vectors_of_baseline;
 }
 
 fastbin_status fastbin_vector_predict(const fastbin_set *set, const double *probabilities, size_t n_rows, double *values,
                                       size_t *bad_entry) {
-  size_t n, tops[ROWS_AT_A_TIME];
+  size_t n;
+  vectors_of *finish = vectors_of_here();
   if (!set || !set->spec.vector || (n_rows > 0 && (!probabilities || !values))) return FASTBIN_ERROR_ARGUMENT;
   n = (size_t)set->spec.n_keys;
   for (size_t first = 0; first < n_rows; first += ROWS_AT_A_TIME) {
     const double *p = probabilities + first * n;
     double *value = values + first * n;
-    size_t n_block = n_rows - first < ROWS_AT_A_TIME ? n_rows - first : ROWS_AT_A_TIME, bad = 0;
-    for (size_t row = 0; row < n_block; row++) {
-      tops[row] = top_of(p + row * n, n, &bad);
-      if (tops[row] < n) continue;
-      if (bad_entry) *bad_entry = (first + row) * n + bad;
-      return is_nan(p[row * n + bad]) ? FASTBIN_ERROR_SCORE_NAN : FASTBIN_ERROR_SCORE_RANGE;
+    size_t n_block = n_rows - first < ROWS_AT_A_TIME ? n_rows - first : ROWS_AT_A_TIME, bad = first_bad(p, n_block * n);
+    if (bad < n_block * n) {
+      if (bad_entry) *bad_entry = first * n + bad;
+      return is_nan(p[bad]) ? FASTBIN_ERROR_SCORE_NAN : FASTBIN_ERROR_SCORE_RANGE;
     }
     if (set->spec.vector->of_models > 0.0) of_models(set, p, n_block, value);
-    for (size_t row = 0; row < n_block; row++) vector_of(set->spec.vector, n, p + row * n, tops[row], value + row * n);
+    finish(set->spec.vector, n, p, n_block, value);
   }
   return FASTBIN_OK;
 }

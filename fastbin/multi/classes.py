@@ -466,8 +466,9 @@ def fit_each(
     """The model of each class against the rest, in the order of the columns, and what the fits had to say."""
     told: Told = []
     models = {}
+    columns = np.ascontiguousarray(matrix.T)  # each is read several times
     for column, key in enumerate(classes):
-        rows = check_values(Given(matrix[:, column], truth == column, sample_weight), method.calibrator)
+        rows = check_values(Given(columns[column], truth == column, sample_weight), method.calibrator)
         calibrator = method.of(int(count_samples(rows, np.zeros(len(truth), np.int64), 1)[0]))
         models[key] = fit_named(calibrator, rows, f"class {key!r}", told, LEVEL / len(classes), _event_of_class(key))
     return models, told

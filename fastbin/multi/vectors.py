@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MOST_BINS, BINS_AT_1000 = 10, 2.3
 # One in so many rows without labels chooses the edges; the others say what is served.
 EDGES_BY_EVERY = 5
+FEW_EDGES = 32
 
 
 @shared_docs(TopLabelBinning.__doc__)
@@ -132,7 +133,9 @@ class VectorCalibration(Estimator[VectorModel]):
         weights = check_sample_weight(sample_weight)
         models, told = fit_each(method, matrix, classes, truth, sample_weight)
         refuse_keys(models)
-        of_models = np.stack([model.predict(matrix[:, column]) for column, model in enumerate(models.values())], axis=1)
+        of_models = np.empty(matrix.shape)
+        for column, model in enumerate(models.values()):
+            of_models[:, column] = model.predict(matrix[:, column])
         fitted = fit_vector(matrix, truth, weights, of_models, keep_top=bool(self.keep_top))
         provenance = of_estimator(self, calibrator=method.calibrator)
         plain = VectorModel._of(models, fitted)
@@ -177,7 +180,7 @@ class VectorCalibration(Estimator[VectorModel]):
         means = np.zeros((len(edges), n_bins))
         for group, scores in enumerate(counted.scores):
             is_true = truth == (counted.top if group == len(edges) - 1 else group)
-            at = np.searchsorted(edges[group], scores, "right")
+            at = bins_of(edges[group], scores)
             counts[group] = _sums(at, counted.weights, is_true, n_bins)
             served = np.bincount(at, counted.weights * counted.served[group], minlength=n_bins)
             means[group] = np.minimum(served / np.maximum(counts[group, :, 0], 1), 1.0)
@@ -218,7 +221,8 @@ class _Counted(NamedTuple):
         values = model._vectors(matrix)
         of_top = values[np.arange(len(top)), top]
         counts = np.ones(len(top)) if weights is None else weights.astype(np.float64)
-        return cls([*matrix.T, largest], [*values.T, of_top], top, counts, int(counts.sum()))
+        scores, served = np.ascontiguousarray(matrix.T), np.ascontiguousarray(values.T)  # columns are read several times
+        return cls([*scores, largest], [*served, of_top], top, counts, int(counts.sum()))
 
 
 def _sums(at: Int64s, weights: Float64s, is_true: Bools, n_bins: int) -> Int64s:
@@ -232,12 +236,26 @@ def edges_of(rows: _Counted, n_bins: int) -> Float64s:
     """float64 (groups, n_bins - 1): the lower edges of all bins but the first, between equal numbers of rows."""
     shares = np.arange(1, n_bins) / n_bins
     found = np.empty((len(rows.scores), n_bins - 1))
+    is_plain = bool((rows.weights == 1.0).all())
+    below = np.arange(1.0, rows.n + 1)
     for edges, scores in zip(found, rows.scores, strict=True):
-        order = np.argsort(scores, kind="stable")
-        below = np.cumsum(rows.weights[order])
+        order = None if is_plain else np.argsort(scores, kind="stable")  # several times the cost of a sort
+        ascending = np.sort(scores) if order is None else scores[order]
+        if order is not None:
+            below = np.cumsum(rows.weights[order])
         places = np.searchsorted(below, shares * below[-1], "right")
-        edges[:] = scores[order[np.minimum(places, len(order) - 1)]]
+        edges[:] = ascending[np.minimum(places, len(ascending) - 1)]
     return found
+
+
+def bins_of(edges: Float64s, scores: Array) -> Array:
+    """The bin of each score: how many edges are not above it."""
+    if len(edges) > FEW_EDGES:
+        return np.searchsorted(edges, scores, "right")
+    at = np.zeros(len(scores), np.uint8)
+    for edge in edges:
+        at += scores >= edge  # a search by rows is several times slower
+    return at.astype(np.intp)
 
 
 def served_in(edges: Float64s, rows: _Counted) -> Float64s:
@@ -245,7 +263,7 @@ def served_in(edges: Float64s, rows: _Counted) -> Float64s:
     n_bins = edges.shape[1] + 1
     found = np.zeros((len(edges), n_bins, 3))
     for group, (scores, served) in enumerate(zip(rows.scores, rows.served, strict=True)):
-        at = np.searchsorted(edges[group], scores, "right")
+        at = bins_of(edges[group], scores)
         n = np.bincount(at, minlength=n_bins).astype(np.float64)
         means = np.bincount(at, served, minlength=n_bins) / np.maximum(n, 1.0)
         squares = np.bincount(at, (served - means[at]) ** 2, minlength=n_bins)

@@ -87,6 +87,8 @@ def choose_least(matrix: Float64s, truth: Int64s, weights: Float64s | None) -> f
     some = rows_in_part(matrix, max(1, MOST_ENTRIES // matrix.shape[1]))
     part, classes, w = matrix[some], truth[some], None if weights is None else weights[some]
     tried = [least for least in LEAST_TRIED if least <= max(ALWAYS_TRIED, 0.5 / matrix.shape[1])]
+    n_equal = int(np.searchsorted(tried, part.min(), "right"))  # so many leave the rows as they are
+    tried = tried[:1] + tried[max(n_equal, 1) :]
     losses = [fit_factor(row_logs(part, least), classes, FACTOR_ROWS, weights=w)[1] for least in tried]
     return tried[int(np.argmin(losses))]
 
