@@ -12,8 +12,9 @@ from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s, UI
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
+from fastbin.engines.vectors import VectorRequest
 from fastbin.export.dialects import MOST_STEPS
-from fastbin.export.form import limits_of
+from fastbin.export.form import as_vector_model, limits_of
 from fastbin.export.lookup import SqlTables
 from fastbin.export.sql import sql, sql_set
 from fastbin.model import BinnedModel
@@ -40,47 +41,62 @@ class Request(NamedTuple):
         """The columns that are read, each once."""
         return list(dict.fromkeys(name for name in (self.score, self.cell, self.key) if name is not None))
 
-    def values(self, columns: dict[str, Any]) -> Float64s:
-        """float64 (n,), NaN for rows without an answer; `columns` are those of `read`, of pandas, Polars or Arrow."""
-        arrays = {name: as_arrow(column) for name, column in columns.items()}
-        cells, keys = (None if name is None else arrays[name] for name in (self.cell, self.key))
-        return check_rows(self.model, arrays[self.score], cells, keys).predict(self.model)
+    @property
+    def outputs(self) -> list[str]:
+        """The columns that are written."""
+        return [self.output]
 
-    def arrow_column(self, table: Any) -> Any:
-        """The same as a column of Arrow, null for rows without an answer."""
-        values = self.values({name: table.column(name) for name in self.read})
-        return pyarrow().array(values, from_pandas=True)
+    def answers(self, arrays: dict[str, Any]) -> dict[str, Float64s]:
+        """float64 (n,) by the name of the new column, NaN for rows without an answer; `arrays` are of Arrow."""
+        cells, keys = (None if name is None else arrays[name] for name in (self.cell, self.key))
+        return {self.output: check_rows(self.model, arrays[self.score], cells, keys).predict(self.model)}
+
+    def in_polars(self, frame: Any) -> Any:
+        """The frame with the new column."""
+        pl = polars()
+        columns = (None if name is None else pl.col(name) for name in (self.score, self.cell, self.key))
+        return frame.with_columns(polars_expression(self.model, *columns).alias(self.output))
+
+    def in_sql(self, table: SqlTable) -> SqlTable:
+        """The table with the new column."""
+        return with_answer(table, self.model, ModelColumns(self.score, self.cell, self.key), "value", self.output)
+
+
+Requested = Request | VectorRequest
 
 
 def predict(
-    table: Any, model: Any, *, score: str, cell: str | None = None, tie_key: str | None = None, output: str = OUTPUT
-) -> Any:
-    """A table with the calibrated probability of each row as one more column, computed where the table is.
+    table: Any, model: Any, *, score: str | Sequence[str], cell: str | None = None, tie_key: str | None = None,
+    output: str = OUTPUT,
+) -> Any:  # fmt: skip
+    """A table with the calibrated probability of each row as one more column, or of each class, computed where the table is.
 
     Nothing is computed before the engine computes the table, but for tables that are in memory: a lazy table gives a lazy table
-    of the same engine. All columns are kept. Wherever it runs, the probability has the bits of ``model.predict``.
+    of the same engine. All columns are kept. Wherever it runs, the probability has the bits of ``model.predict``, but for the
+    last bits of vectors, and of smooth models, in SQL.
 
     Parameters
     ----------
     table : table
         A DuckDB relation, or (connection, query); a Polars LazyFrame or DataFrame; a Dask, pandas or PySpark DataFrame (classic
         or Connect); a PyArrow Table or RecordBatch; a PyArrow Dataset or RecordBatchReader, which gives a RecordBatchReader.
-    model : BinnedModel, fitted calibrator or ModelSet
-    score : str
-        The column of scores: floats, integers or decimals, which the engine converts to doubles.
+    model : BinnedModel, fitted calibrator, ModelSet or VectorModel
+    score : str, for a VectorModel a list of str
+        The column of scores: floats, integers or decimals, which the engine converts to doubles. For a VectorModel the columns
+        of the probabilities of all classes, in the order of ``model.classes``.
     cell : str, optional
         Only for a ModelSet: the column with the key of each row's model.
     tie_key : str, optional
         Only for a model that splits ties by key: the column of tie keys. Texts of 16 lower-case hexadecimal
         digits in every engine, ``format(key, "016x")``; unsigned integers, too, in all but Spark, which has none of 64 bits.
     output : str
-        The name of the new column.
+        The name of the new column; for a VectorModel what the names of its columns begin with, ``f"{output}_{class}"``.
 
     Returns
     -------
     table
-        The type of `table`, with the float64 column `output` after its own columns; the native type of a table that Narwhals
-        wraps.
+        The type of `table`, with the float64 column `output` after its own columns, or those of the classes; the native type of
+        a table that Narwhals wraps.
 
     Raises
     ------
@@ -94,9 +110,13 @@ def predict(
     infinite or outside the range of the model, whose cell is missing, or unknown to a set that refuses such, or whose key is
     missing or no key, gets NULL (NaN in pandas and Dask). ``model.predict`` refuses such rows.
 
+    A row of a VectorModel has none, for any class, where an entry is missing or outside [0, 1], or they do not sum to 1 within
+    1e-6 (within 1e-4 where all columns are float32).
+
     DuckDB and Spark get SQL (`fastbin.export.sql`) and no function of Python: nothing needs to be installed on executors.
     Polars, Dask, pandas and PyArrow call the compiled model batch by batch; Dask's workers need fastbin. Scores of float32 are
-    taken as the doubles that they are. Values of smooth models use exp and log, whose last bit is the engine's own.
+    taken as the doubles that they are. Values of smooth models and of vectors use exp and log, whose last bit is the engine's
+    own: vectors differ by less than 1e-12 of a value. SQL has vectors of at most 50 classes; pass batches of Arrow for more.
 
     For sets, and for models of more than 1,000 steps, SQL looks rows up by a join, after which rows come in another order.
 
@@ -115,12 +135,25 @@ def predict(
     1   2  0.5          0.7
     2   3  NaN          NaN
     """
-    request = Request(_check_deterministic(as_model_or_set(model)), score, cell, tie_key, output)
+    request, roles = _request_of(model, score, cell, tie_key, output)
     opened = open(table)
     way, names, has_one_case = _way_of(opened), opened.names, opened.ignores_case
-    _require_columns(names, ignores_case=has_one_case, score=score, **check_roles(request.model, cell, tie_key))
-    _refuse_clash(names, output, ignores_case=has_one_case)
+    _require_columns(names, ignores_case=has_one_case, **roles)
+    _refuse_clash(names, output, request.outputs, ignores_case=has_one_case)
     return way(opened.native, request)
+
+
+def _request_of(model: Any, score: Any, cell: Any, key: Any, output: str) -> tuple[Requested, dict[str, Any]]:
+    """The request, and the columns that it reads by the argument that names each."""
+    vector = as_vector_model(model)
+    if vector is None:
+        fitted = _check_deterministic(as_model_or_set(model))
+        return Request(fitted, score, cell, key, output), {"score": score, **check_roles(fitted, cell, key)}
+    for argument, name in (("cell", cell), ("tie_key", key)):
+        if name is not None:
+            raise InputError(f"{argument} is {name!r}, and model maps whole rows and compares no keys; leave {argument} out")
+    request = VectorRequest.of(vector, score, output)
+    return request, {f"score[{at}]": name for at, name in enumerate(request.read)}
 
 
 # ------------------------------------------------------------------------------------------------- what is refused
@@ -161,25 +194,40 @@ def _require_columns(names: Sequence[str], *, ignores_case: bool, **columns: str
         check_column("the table", names, column, ignores_case=ignores_case)
 
 
-def _refuse_clash(names: Sequence[str], output: str, *, ignores_case: bool) -> None:
+def _refuse_clash(names: Sequence[str], output: str, new: Sequence[str], *, ignores_case: bool) -> None:
     if not isinstance(output, str) or not output:
         raise InputTypeError(f"output is {output!r}; pass a name for the new column")
-    same = [name for name in names if name == output or (ignores_case and name.casefold() == output.casefold())]
-    if same:
-        raise InputError(f"output is {output!r}, and the table has a column {same[0]!r} already; pass another name")
+
+    def form(name: str) -> str:
+        return name.casefold() if ignores_case else name
+
+    known = {form(name): name for name in names}
+    same = next((known[form(name)] for name in new if form(name) in known), None)
+    if same is not None:
+        raise InputError(f"output is {output!r}, and the table has a column {same!r} already; pass another name")
+    if len(set(map(form, new))) < len(new):
+        raise InputError("model has classes whose names differ in their case alone, which are one column in this engine")
 
 
 # ------------------------------------------------------------------------------------------------- tables
 
 
-def _predict_polars(frame: Any, request: Request) -> Any:
+def polars() -> Any:
+    """The package."""
     with needed_for("tables of Polars", package="polars"):
-        import polars as pl
+        import polars as installed
+    return installed
 
-    schema = frame.collect_schema()
-    request.values({name: pl.Series(dtype=schema[name]) for name in request.read})  # refuses types now, and not in a query
-    columns = (None if name is None else pl.col(name) for name in (request.score, request.cell, request.key))
-    return frame.with_columns(polars_expression(request.model, *columns).alias(request.output))
+
+def _answers(request: Requested, columns: dict[str, Any]) -> dict[str, Float64s]:
+    """The new columns from those of `request.read`, of pandas, Polars or Arrow."""
+    return request.answers({name: as_arrow(column) for name, column in columns.items()})
+
+
+def _predict_polars(frame: Any, request: Requested) -> Any:
+    pl, schema = polars(), frame.collect_schema()
+    _answers(request, {name: pl.Series(dtype=schema[name]) for name in request.read})  # refuses types now, and not in a query
+    return request.in_polars(frame)
 
 
 def polars_expression(model: Any, score: Any, cell: Any, key: Any) -> Any:
@@ -198,42 +246,49 @@ def polars_expression(model: Any, score: Any, cell: Any, key: Any) -> Any:
         if len(fields) != len(request.read):
             raise InputError(f"an expression gives {len(fields) - len(others)} columns of scores; give one for each column")
         columns = {name: rows.struct.field(field) for name, field in zip(request.read, fields, strict=True)}
-        return pl.Series(fields[0], request.values(columns), nan_to_null=True)
+        return pl.Series(fields[0], _answers(request, columns)[OUTPUT], nan_to_null=True)
 
     columns = [score, *(column.alias(f"fastbin_{name}") for name, column in others.items())]
     return pl.struct(columns).map_batches(values, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def _predict_pandas(frame: Any, request: Request) -> Any:
-    return frame.assign(**{request.output: request.values({name: frame[name] for name in request.read})})
+def _predict_pandas(frame: Any, request: Requested) -> Any:
+    return frame.assign(**_answers(request, {name: frame[name] for name in request.read}))
 
 
-def _predict_dask(frame: Any, request: Request) -> Any:
+def _predict_dask(frame: Any, request: Requested) -> Any:
     return frame.map_partitions(_predict_pandas, request, meta=_predict_pandas(frame._meta, request))
 
 
-def _predict_arrow(table: Any, request: Request) -> Any:
-    return table.append_column(request.output, request.arrow_column(table))
+def _predict_arrow(table: Any, request: Requested) -> Any:
+    for name, column in _arrow_columns(table, request).items():
+        table = table.append_column(name, column)
+    return table
 
 
-def _predict_stream(source: Any, request: Request) -> Any:
+def _arrow_columns(table: Any, request: Requested) -> dict[str, Any]:
+    """The new columns of a table or a batch, null for rows without an answer."""
+    answers = _answers(request, {name: table.column(name) for name in request.read})
+    return {name: pyarrow().array(values, from_pandas=True) for name, values in answers.items()}
+
+
+def _predict_stream(source: Any, request: Requested) -> Any:
     pa = pyarrow()
     reader = source if hasattr(source, "read_next_batch") else source.scanner().to_reader()
 
     def batches() -> Iterator[Any]:
         for batch in reader:
-            yield pa.RecordBatch.from_arrays([*batch.columns, request.arrow_column(batch)], schema=schema)
+            yield pa.RecordBatch.from_arrays([*batch.columns, *_arrow_columns(batch, request).values()], schema=schema)
 
-    schema = reader.schema.append(pa.field(request.output, pa.float64()))
+    schema = pa.schema([*reader.schema, *(pa.field(name, pa.float64()) for name in request.outputs)], reader.schema.metadata)
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _predict_sql(table: Any, request: Request) -> Any:
-    columns = ModelColumns(request.score, request.cell, request.key)
-    return with_answer(sql_table(table), request.model, columns, "value", request.output).native
+def _predict_sql(table: Any, request: Requested) -> Any:
+    return request.in_sql(sql_table(table)).native
 
 
-_PREDICT: dict[tuple[str, str], Callable[[Any, Request], Any]] = {
+_PREDICT: dict[tuple[str, str], Callable[[Any, Requested], Any]] = {
     ("duckdb", "DuckDBPyRelation"): _predict_sql,
     ("pyspark", "DataFrame"): _predict_sql,
     ("polars", "LazyFrame"): _predict_polars,
@@ -248,7 +303,7 @@ _PREDICT: dict[tuple[str, str], Callable[[Any, Request], Any]] = {
 }
 
 
-def _way_of(opened: Opened) -> Callable[[Any, Request], Any]:
+def _way_of(opened: Opened) -> Callable[[Any, Requested], Any]:
     """The function for a table, by the names of its classes, so that nothing is imported for the question."""
     table = opened.native
     for base in type(table).__mro__:

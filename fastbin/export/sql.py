@@ -388,7 +388,9 @@ def _in_cells(edges: Float64s, column: Array, number: str, dialect: Dialect) -> 
     place = f"CAST(GREATEST(LEAST(floor({offset}), {n_cells - 1}), 0) AS INTEGER) + 1"
 
     def entry(entries: Array) -> str:
-        return f"([{', '.join(dialect.literals(entries))}])[{place}]"
+        # From a text, as DuckDB reads many constants slowly.
+        kind = "INTEGER" if entries.dtype.kind == "i" else "DOUBLE"
+        return f"(CAST('[{', '.join(dialect.literals(entries))}]' AS {kind}[]))[{place}]"
 
     near = [np.minimum(first + i, len(edges) - 1) for i in reversed(range(most))]
     tests = (f"WHEN {number} >= {entry(edges[at])} THEN {entry(column[at + 1])}" for at in near)

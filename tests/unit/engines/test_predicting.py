@@ -29,15 +29,15 @@ class Engine:
     def __init__(self, make: Callable[[Any], Any], collect: Callable[[Any], Any], read: Callable[[Any], np.ndarray]) -> None:
         self.make, self._collect, self._read = make, collect, read
 
-    def read_both(self, table: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    def read(self, table: Any, *names: str) -> list[np.ndarray]:
         rows = self._collect(table)
-        return self._read(rows["row"]), self._read(rows[name])
+        return [self._read(rows[name]) for name in names]
 
     def predict(self, columns: dict[str, Any], model: Any, **names: Any) -> np.ndarray:
         """The probabilities in the order of the rows, which a join may change."""
         n_rows = len(next(iter(columns.values())))
         table = fb.engines.predict(self.make(pa.table({**columns, "row": np.arange(n_rows, dtype=float)})), model, **names)
-        numbers, values = self.read_both(table, names.get("output", "probability"))
+        numbers, values = self.read(table, "row", names.get("output", "probability"))
         if isinstance(model, fb.BinnedModel):
             assert np.array_equal(numbers, np.arange(n_rows))
         return values[np.argsort(numbers)]
