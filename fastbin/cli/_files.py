@@ -154,11 +154,17 @@ def _named(path: str, read: Callable[[bytes], Any], data: bytes) -> Any:
 
 def load_any(path: str) -> BinnedModel | ModelSet:
     """The model or the set in a file, or on the standard input."""
+    return without_vectors(load_with_vectors(path), path)
+
+
+def load_with_vectors(path: str) -> BinnedModel | ModelSet | VectorModel:
+    """The same, or a vector model."""
     from fastbin.model_set import read
 
     data = _read(path)
     if not (data.lstrip().startswith(b"{") and b'"fastbin"' in data):
-        return without_vectors(_named(path, read, data), path)
+        loaded: BinnedModel | ModelSet | VectorModel = _named(path, read, data)
+        return loaded
     made = "model.fbm" if path == "-" else Path(path).with_suffix(".fbm")
     raise FormatError(
         f"{display_name(path)} is a model in JSON, and its file is needed here; make it: fastbin export {path} -o {made}"
@@ -179,8 +185,8 @@ def without_vectors(loaded: Any, path: str) -> BinnedModel | ModelSet:
 
     if isinstance(loaded, VectorModel):
         raise InputError(
-            f"{display_name(path)} is a vector model, and this command takes models and sets of models; score rows by "
-            "fastbin.load in Python, or by fastbin_vector_predict in C"
+            f"{display_name(path)} is a vector model, and this command takes models and sets of models; predict, assess, report, "
+            "export and inspect take vector models"
         )
     others: BinnedModel | ModelSet = loaded
     return others

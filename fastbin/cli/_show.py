@@ -132,7 +132,7 @@ def vector_summary(model: VectorModel) -> str:
     return f"A vector model of {len(model.classes):,} classes, {bins}, from {counted(model.n_samples, 'sample')}"
 
 
-def show_vector(out: Console, model: VectorModel, alpha: float) -> None:
+def show_vector(out: Console, model: VectorModel, alpha: float, max_rows: int | None = LONG) -> None:
     """The same of a vector model: a line for each bin of each class that has rows."""
     for sentence in _about_vectors(model):
         out.print(sentence)
@@ -140,7 +140,7 @@ def show_vector(out: Console, model: VectorModel, alpha: float) -> None:
     if certificate is not None:
         columns = {"class": 0, "from": 1, "to": 2, "samples": 3, "with the label": 4, "served": 5, "lower": 6, "upper": 7}
         words = {title: [_word(row[at]) for row in certificate.bins] for title, at in columns.items()}
-        print_table(out, words, LONG)
+        print_table(out, words, max_rows)
     print_promise(out, certificate, sentence)
 
 

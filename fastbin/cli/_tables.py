@@ -28,8 +28,12 @@ from fastbin.tables.files import ColumnReader
 from fastbin.tables.table import arrow, as_plain
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
+
+    from fastbin._base.cells import Key
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+    from fastbin.vector_model import VectorModel
 
 CLASS_KINDS = ("top-label", "class-wise")
 
@@ -121,10 +125,14 @@ class RowOptions:
             raise click.UsageError(f"--classes is {self.classes!r}; give two or more different columns, separated by commas")
         return names
 
-    def check_cells(self, path: str, model: BinnedModel | ModelSet) -> None:
+    def check_cells(self, path: str, model: BinnedModel | ModelSet | VectorModel) -> None:
         """Refuse options about cells that do not go with a model or a set."""
         name = display_name(path)
-        if not model.is_set:
+        if is_vector(model):
+            if self.classes is None:
+                k = len(classes_of(model))
+                raise InputError(f"{name} is a vector model; say --classes COLUMNS, one for each of its {k} classes")
+        elif not model.is_set:
             if self.have_cells:
                 raise InputError(f"{name} is one model and no set; leave out --segment and --classes")
         elif model.kind in CLASS_KINDS:
@@ -221,9 +229,9 @@ def as_keys(text: Any, *, are_text: bool | None = None) -> Any:
     return numbers[coded.indices.to_numpy(zero_copy_only=False)] if len(numbers) else np.empty(0, np.int64)
 
 
-def keys_like(models: ModelSet, text: Any) -> Any:
-    """The same as keys of a set."""
-    return as_keys(text, are_text=isinstance(models.cells[0], str))
+def keys_like(models: ModelSet | VectorModel, text: Any) -> Any:
+    """The same as keys of a set, or as classes."""
+    return as_keys(text, are_text=isinstance(models.classes[0] if is_vector(models) else models.cells[0], str))
 
 
 class KeyOptions(NamedTuple):
@@ -390,11 +398,24 @@ def matrix_columns(table: Table, names: Sequence[str]) -> dict[str, str]:
     return {f"P[{number}]": table.check_column(name) for number, name in enumerate(names)}
 
 
-def class_columns(table: Table, models: ModelSet, names: Sequence[str]) -> dict[str, str]:
-    """The same in the order of a set's classes: by name where the classes are called so, else as given."""
-    classes = list(map(str, models.columns or ()))
+def is_vector(model: Any) -> TypeGuard[VectorModel]:
+    """Whether a model maps rows of probabilities of all classes."""
+    from fastbin.vector_model import VectorModel
+
+    return isinstance(model, VectorModel)
+
+
+def classes_of(model: ModelSet | VectorModel) -> list[Key]:
+    """The classes of a set, or of a vector model, in the order of the columns."""
+    return list(model.classes if is_vector(model) else model.columns or ())
+
+
+def class_columns(table: Table, model: ModelSet | VectorModel, names: Sequence[str]) -> dict[str, str]:
+    """The same in the order of a model's classes: by name where the classes are called so, else as given."""
+    classes, what = list(map(str, classes_of(model))), "model" if is_vector(model) else "set"
     if len(names) != len(classes):
-        raise InputError(f"--classes names {len(names)} columns, and the set has {len(classes)} classes: {', '.join(classes)}")
+        listed = ", ".join(classes)
+        raise InputError(f"--classes names {len(names)} columns, and the {what} has {len(classes)} classes: {listed}")
     return matrix_columns(table, classes if set(names) == set(classes) else names)
 
 
@@ -403,11 +424,11 @@ def matrix_of(arrays: Mapping[str, Array]) -> Array:
     return np.stack([column for argument, column in arrays.items() if argument.startswith("P[")], axis=1)
 
 
-def checked_matrix(models: ModelSet, arrays: Mapping[str, Array], inputs: str) -> Float64s:
-    """Probabilities of all classes of a set, checked."""
+def checked_matrix(model: ModelSet | VectorModel, arrays: Mapping[str, Array], inputs: str) -> Float64s:
+    """Probabilities of all classes of a set, or of a vector model, checked."""
     from fastbin._base.cells import check_matrix
 
-    return check_matrix(matrix_of(arrays), inputs, len(models.columns or ()))
+    return check_matrix(matrix_of(arrays), inputs, len(classes_of(model)))
 
 
 class LabelledColumns:

@@ -29,6 +29,7 @@ TARGETS = {
     "json": (),
 }
 WRITERS = {"c": "c_source", "java": "java", "js": "javascript", "json": "json"}  # functions of fastbin.export that give texts
+OF_VECTORS = ("sql", "onnx", "json")  # the targets that write vector models
 MODEL_FILE = "fbm"  # the way back from JSON
 DIALECTS = tuple(dialects.DIALECTS)
 DEFAULT_DIALECT = "duckdb"  # it comes with the command line, so that `fastbin verify` can run what was written
@@ -58,6 +59,7 @@ def choose_target(target: str | None, path: str) -> str:
         "fastbin export credit.fbm -o credit.h --outputs value,lower,upper --alpha 0.05",
         "fastbin export credit.fbm -o Credit.java --package org.example.scores",
         "fastbin export regions.fbm -o regions.mjs",
+        "fastbin export vectors.fbm --to sql --score p_cat,p_dog,p_cow --source rows",
         "fastbin export credit.fbm -o credit.json",
         "fastbin export credit.json -o credit.fbm",
     ),
@@ -68,7 +70,11 @@ def choose_target(target: str | None, path: str) -> str:
 @options.option(
     "--dialect NAME", f"For SQL: the engine: {', '.join(DIALECTS)}. Default: {DEFAULT_DIALECT}.", click.Choice(DIALECTS)
 )
-@options.option("--score EXPRESSION", "For SQL: the score, most often the name of a column. Default: p.")
+@options.option(
+    "--score EXPRESSION",
+    "For SQL: the score, most often the name of a column; for a vector model those of all classes, separated by commas. Default: "
+    "p.",
+)
 @options.option(
     "--tie-key EXPRESSION",
     "For SQL: the key as 16 lower-case hexadecimal digits, for models that split ties by key; other targets have an argument.",
@@ -98,7 +104,8 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
     """Write MODEL ("-": from standard input) for another place to score with, with the same bits.
 
     sql is one expression, onnx a graph, c a header, java a class, js a module, and json the model itself, from which fastbin
-    makes the same file again (-o FILE.fbm). MODEL may be a set, and may be JSON. Each says the digest of the model; fastbin
+    makes the same file again (-o FILE.fbm). MODEL may be a set, and may be JSON. Vector models are written as sql (a query over a
+    table, --source), onnx and json; there the values are those of the model but for the last bits. Each says the digest of the model; fastbin
     verify compares it with the model.
     """
     chosen = MODEL_FILE if target is None and output.lower().endswith(f".{MODEL_FILE}") else choose_target(target, output)
@@ -139,30 +146,52 @@ def _written(model: BinnedModel | ModelSet | VectorModel, target: str, given: di
 
     if target == MODEL_FILE:
         return model.to_bytes()
-    if isinstance(model, VectorModel):
-        if target == "json":
-            return export.json(model).encode()
-        raise InputError(f"{name} is a vector model; --to json writes it, and fastbin_vector_predict serves its file from C")
+    if isinstance(model, VectorModel) and target not in OF_VECTORS:
+        raise InputError(
+            f"{name} is a vector model; --to {', '.join(OF_VECTORS)} write it, and fastbin_vector_predict serves its file from C"
+        )
     if target == "onnx":
         graph: bytes = export.onnx(model, **given).SerializeToString()
         return graph
     if target == "sql":
-        return _sql(model, given, name).encode()
+        return (_sql_of_vectors(model, given) if isinstance(model, VectorModel) else _sql(model, given, name)).encode()
     text: str = getattr(export, WRITERS[target])(model, **given)
     return text.encode()
+
+
+def _of_sql(given: dict[str, Any]) -> str:
+    """The output that SQL is written for; the dialect is filled in."""
+    if "dialect" not in given:
+        given["dialect"] = DEFAULT_DIALECT
+        note(f"this SQL is for {DEFAULT_DIALECT}; --dialect names another engine: {', '.join(DIALECTS)}")
+    what, *more = given.pop("outputs", ["value"])
+    if more:
+        raise click.UsageError(f"--outputs names {1 + len(more)} outputs; SQL is written for one")
+    return str(what)
+
+
+def _of_tables(given: dict[str, Any]) -> dict[str, Any]:
+    return {OF_TABLES[name]: given.pop(name) for name in OF_TABLES if name in given}
+
+
+def _sql_of_vectors(model: VectorModel, given: dict[str, Any]) -> str:
+    """A query that gives all columns of its source and one for each class."""
+    from fastbin import export
+
+    names = [name.strip() for name in given.pop("score", "").split(",")]
+    if len(names) != len(model.classes):
+        k = len(model.classes)
+        raise click.UsageError(f"say --score with the {k} columns of the classes, separated by commas, in the order of the fit")
+    if "cell" in given:
+        raise click.UsageError("--cell is for sets of models; leave it out")
+    return export.sql(model, names, what=_of_sql(given), **given, **_of_tables(given)) + "\n"
 
 
 def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str:
     """An expression in a line of its own; of a set, or with --style join, statements that make tables and then a query."""
     from fastbin import export
 
-    if "dialect" not in given:
-        given["dialect"] = DEFAULT_DIALECT
-        note(f"this SQL is for {DEFAULT_DIALECT}; --dialect names another engine: {', '.join(DIALECTS)}")
-    score, (what, *more) = given.pop("score", "p"), given.pop("outputs", ["value"])
-    tables = {OF_TABLES[name]: given.pop(name) for name in OF_TABLES if name in given}
-    if more:
-        raise click.UsageError(f"--outputs names {1 + len(more)} outputs; SQL is written for one")
+    score, what, tables = given.pop("score", "p"), _of_sql(given), _of_tables(given)
     if model.is_set:
         if "cell" not in given:
             raise click.UsageError(f"{name} is a set of models; say --cell EXPRESSION, the key of the cell of a row")

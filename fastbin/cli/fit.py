@@ -20,7 +20,7 @@ from fastbin.cli import _show
 from fastbin.cli._console import counting_passes, note, reading, working
 from fastbin.cli._files import Output
 from fastbin.cli._methods import DEFAULT, METHODS, SCALERS, check_threads, make_calibrator
-from fastbin.cli._tables import RowOptions, as_keys, check_held, errors_in, matrix_columns, matrix_of, read_rows
+from fastbin.cli._tables import RowOptions, as_keys, check_held, errors_in, is_vector, matrix_columns, matrix_of, read_rows
 from fastbin.io import Table
 from fastbin.tables.files import ColumnReader
 from fastbin.tables.replay import Replay
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fastbin._fit.calibrator import Calibrator
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
+    from fastbin.vector_model import VectorModel
 
 # Up to this many rows are fitted as arrays. More of them are fitted in passes, if the method can: these need no second copy of
 # the rows, and the model is the same, byte for byte.
@@ -43,7 +44,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 
 # The options about the models of a set, by what they go with.
 OF_SETS = {
-    "--classes": ("top_label", "class_labels", "points_per_bin"),
+    "--classes": ("top_label", "vectors", "keep_top", "class_labels", "points_per_bin"),
     "--segment": ("unknown",),
     "--segment or --classes": ("thin", "min_points"),
 }
@@ -61,6 +62,7 @@ OF_SETS = {
         "fastbin fit scores.csv --method isotonic -o credit.fbm",
         "fastbin fit scores.csv --segment region -o regions.fbm",
         "fastbin fit animals.csv --classes cat,dog,cow --label animal -o animals.fbm",
+        "fastbin fit animals.csv --classes cat,dog,cow --label animal --vectors -o vectors.fbm",
     )
     + "\n\n\b\nMethods:\n"
     + METHOD_LINES,
@@ -72,8 +74,10 @@ OF_SETS = {
 @options.cells
 @options.option(
     "--top-label/--class-wise",
-    "--classes: the probability that the predicted class is right (default), or one for every class.",
+    "--classes: the probability that the predicted class is right (default), or one for every class by itself.",
 )
+@options.option("--vectors", "--classes: probabilities of all classes that sum to 1, by one map of the whole row.")
+@options.option("--keep-top", "--vectors: the largest entry of a row stays the largest.")
 @options.option("--class-labels LIST", "--classes: the class of each column. Default: its name, or 0, 1, ...")
 @options.option("--points-per-bin N", "--classes: the samples behind each uniform-mass bin (default: 50).", options.COUNT)
 @options.option("--thin pool|refuse", "Small cells share one model (default), or are refused.")
@@ -155,11 +159,11 @@ def command(
     of_set = {name: given.pop(name) for names in OF_SETS.values() for name in names if name in given}
     _check_set_options(of_set, rows)
     out = Output(output, reads=(file,))
-    model: BinnedModel | ModelSet
+    model: BinnedModel | ModelSet | VectorModel
     if rows.have_cells:
         if threads > 1:
             raise click.UsageError("--threads does not go with --segment and --classes")
-        fit = _fit_segments if rows.segment is not None else _fit_classes
+        fit: Any = _fit_segments if rows.segment is not None else _fit_classes
         chosen = method if _given({"method": method}) else None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", FastbinWarning)
@@ -179,8 +183,9 @@ def command(
     words = {"sample_weight": "weights", **{argument: "probabilities" for argument in columns if argument.startswith("P[")}}
     named = ", ".join(f"{words.get(argument, argument)} from {column}" for argument, column in columns.items())
     place = "" if output is None else f"{out.name}: "
-    out.messages().print(f"{place}{view.summary(model)} ({named}).")
-    _show.show(out.messages(), model, alpha, max_rows=30)
+    summary, show = (_show.vector_summary, _show.show_vector) if is_vector(model) else (view.summary, _show.show)
+    out.messages().print(f"{place}{summary(model)} ({named}).")
+    show(out.messages(), model, alpha, max_rows=30)
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -241,6 +246,13 @@ def _check_set_options(of_set: dict[str, Any], rows: RowOptions) -> None:
                 raise click.UsageError(f"{option} goes with {needed}")
     if of_set.get("top_label") is False and ("thin" in of_set or "min_points" in of_set):
         raise click.UsageError("--thin and --min-points do not go with --class-wise: every class has all rows")
+    if "vectors" in of_set:
+        for name in ("top_label", "points_per_bin", "thin", "min_points"):
+            if name in of_set:
+                option = "--top-label and --class-wise do" if name == "top_label" else f"--{name.replace('_', '-')} does"
+                raise click.UsageError(f"{option} not go with --vectors: one map of whole rows has no models to choose from")
+    elif "keep_top" in of_set:
+        raise click.UsageError("--keep-top goes with --vectors")
 
 
 def _fit_segments(
@@ -260,19 +272,19 @@ def _fit_segments(
 
 def _fit_classes(
     table: Table, rows: RowOptions, of_set: dict[str, Any], method: str | None, given: dict[str, Any]
-) -> tuple[ModelSet, dict[str, str]]:
-    from fastbin.multi import ClassWiseBinning, TopLabelBinning
+) -> tuple[ModelSet | VectorModel, dict[str, str]]:
+    from fastbin.multi import ClassWiseBinning, TopLabelBinning, VectorCalibration
 
     if rows.positive is not None:
         raise click.UsageError("--positive is about outcomes of two kinds; with --classes the --label column holds classes")
-    is_top, listed = of_set.pop("top_label", True), of_set.pop("class_labels", None)
+    is_top, listed, as_vectors = of_set.pop("top_label", True), of_set.pop("class_labels", None), of_set.pop("vectors", False)
     parameters = _how(of_set.pop("points_per_bin", None), method, given)
     label, names = rows.label_column(table), rows.class_columns
     columns = {**matrix_columns(table, names), **rows.weight_column(table)}
     arrays, texts, *_ = read_rows(table, columns, {"labels": label}, whole=("sample_weight",))
     columns["labels"] = label
     classes, labels = _classes(table, listed, names, texts["labels"])
-    estimator: Any = TopLabelBinning if is_top else ClassWiseBinning
+    estimator: Any = VectorCalibration if as_vectors else TopLabelBinning if is_top else ClassWiseBinning
     with errors_in(table, columns), working("fitting"):
         made = estimator(classes=classes, inputs=rows.inputs, **parameters, **of_set)
         return made.fit(matrix_of(arrays), labels, sample_weight=arrays.get("sample_weight")).model_, columns

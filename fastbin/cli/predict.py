@@ -9,12 +9,12 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, UInt64s
 from fastbin._base.checks import IMPUTE, clip_scores
-from fastbin._base.errors import InputError
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._model.parts import NAMES_OF_ENDS
 from fastbin.cli import _options as options
 from fastbin.cli._console import note, reading
-from fastbin.cli._files import Output, check_inputs, load_any
+from fastbin.cli._files import Output, check_inputs, display_name, load_with_vectors
 from fastbin.cli._tables import (
     CLASS_KINDS,
     KeyOptions,
@@ -23,6 +23,7 @@ from fastbin.cli._tables import (
     checked_matrix,
     class_columns,
     errors_in,
+    is_vector,
     keys_like,
     read_text,
 )
@@ -32,6 +33,7 @@ from fastbin.tables.table import PARQUET_SUFFIXES, arrow
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
+    from fastbin.vector_model import VectorModel
 
 
 @click.command(
@@ -73,15 +75,24 @@ def command(
     so it may be of any size. All its columns are kept, and the values of CSV to the byte; the new ones are the last.
 
     MODEL may be a set. For predicted classes it adds NAME_class, the class of the largest probability, and NAME, how probable
-    that one is; class-wise one column NAME_CLASS for each class.
+    that one is; class-wise one column NAME_CLASS for each class. So does a vector model, whose rows sum to 1.
     """
     check_inputs(MODEL=model, FILE=file)
     out = Output(output, reads=(file, model, *keys.files), is_text=True)
-    loaded, table = load_any(model), rows.open(file)
+    loaded, table = load_with_vectors(model), rows.open(file)
     rows.check_cells(model, loaded)
     if at is not None and interval is None:
         raise InputError("--at says what intervals are about; add --interval 0.1, or leave it out")
-    scorer = Scorer(loaded, table, rows, KeySource(table, keys), column=column, alpha=interval, at=at, nan=nan)
+    scorer: Writer
+    if is_vector(loaded):
+        if interval is not None:
+            raise GuaranteeError(
+                f"{display_name(model)} is a vector model, and intervals of its single values are not known; leave out "
+                "--interval, and see what is certain of their averages by fastbin inspect"
+            )
+        scorer = VectorWriter(loaded, table, rows, column=column, nan=nan)
+    else:
+        scorer = Scorer(loaded, table, rows, KeySource(table, keys), column=column, alpha=interval, at=at, nan=nan)
     out.write(lambda opened: scorer.write(opened, output))
     if scorer.n_by_key and keys.column is None and keys.seed is None:
         note(
@@ -89,8 +100,8 @@ def command(
         )
 
 
-class Scorer:
-    """Writes a table with further columns: by one model, by that of each row's segment, or by those of its classes.
+class Writer:
+    """Writes a table with further columns, which the subclasses compute.
 
     Attributes
     ----------
@@ -98,41 +109,23 @@ class Scorer:
         Rows so far whose probability was decided by their key.
     """
 
-    def __init__(
-        self, model: Any, table: Table, rows: RowOptions, keys: KeySource, *, column: str, alpha: float | None, at: str | None,
-        nan: str,
-    ) -> None:  # fmt: skip
-        self._model, self._table, self._keys, self._alpha, self._nan = model, table, keys, alpha, nan
-        self._at = model._interval_at(at)
-        self._is_top, self._inputs = model.kind == "top-label", rows.inputs
-        self._classes: Array | None = None
-        # The columns that are read as numbers, by argument, and the types of the new ones, by name.
-        if model.kind in CLASS_KINDS:
-            if nan != "error":
-                raise InputError("--nan propagate does not go with classes; remove rows without a probability")
-            self._columns = class_columns(table, model, rows.class_columns)
-            self._classes = np.array(model.columns)
-        else:
-            self._columns = {"scores": rows.score_column(table)}
-        self._numbers, self._new = list(self._columns.values()), self._new_columns(column)
-        for name in self._new:
-            if name in table.names:
-                raise InputError(f"{table.path} has a column {name!r} already; name the new one by --column NAME")
-        if model.is_set and self._classes is None:
-            self._columns["cells"] = table.check_column(str(rows.segment))
-        self._ends = None if alpha is None or model.is_set else np.ascontiguousarray(model.interval(alpha, at=self._at))
-        self._served = model._as_steps() if self._ends is not None and self._at == "score" else model
-        self._parts = [own for _, own in model.numbered]  # the pool, which scores unknown cells, is the last one
-        self._split_edges = [_split_edges(own) for own in self._parts]
-        self.n_by_key = 0
+    # The columns that are read as numbers, by argument, and the types of the new ones, by name.
+    _columns: dict[str, str]
+    _new: dict[str, Any]
+    n_by_key = 0
 
-    def _new_columns(self, column: str) -> dict[str, Any]:
-        pa, ends = arrow(), ("",) if self._alpha is None else ("", *(f"_{end}" for end in NAMES_OF_ENDS[self._at]))
-        names = [column] if self._classes is None or self._is_top else [f"{column}_{each}" for each in self._classes]
-        new = {f"{name}{end}": pa.float64() for name in names for end in ends}
-        if self._is_top:
-            return {f"{column}_class": pa.string() if isinstance(self._model.cells[0], str) else pa.int64(), **new}
-        return new
+    def __init__(self, table: Table, inputs: str, nan: str) -> None:
+        self._table, self._inputs, self._nan = table, inputs, nan
+
+    def _take(self, columns: dict[str, str], new: dict[str, Any]) -> None:
+        self._columns, self._numbers, self._new = columns, list(columns.values()), new
+        for name in new:
+            if name in self._table.names:
+                raise InputError(f"{self._table.path} has a column {name!r} already; name the new one by --column NAME")
+
+    def _results(self, batch: Any, numbers: list[Array], first_row: int) -> list[Any]:
+        """The new columns for the rows of a batch."""
+        raise NotImplementedError
 
     def write(self, file: Any, path: str) -> None:
         """Score all rows into a binary file, in the format of its path."""
@@ -158,6 +151,61 @@ class Scorer:
                 columns += [pa.array(column, from_pandas=True) for column in self._results(batch, numbers, first_row)]
                 writer.write(pa.record_batch(columns, schema=schema))
                 first_row += len(batch)
+
+
+class VectorWriter(Writer):
+    """Writes a column for each class of a vector model."""
+
+    def __init__(self, model: VectorModel, table: Table, rows: RowOptions, *, column: str, nan: str) -> None:
+        super().__init__(table, rows.inputs, nan)
+        _refuse_missing(nan)
+        self._model, kind = model, arrow().float64()
+        self._take(class_columns(table, model, rows.class_columns), {f"{column}_{each}": kind for each in model.classes})
+
+    def _results(self, batch: Any, numbers: list[Array], first_row: int) -> list[Any]:
+        with errors_in(self._table, self._columns, first_row):
+            matrix = checked_matrix(self._model, dict(zip(self._columns, numbers, strict=True)), self._inputs)
+            return list(np.ascontiguousarray(self._model._vectors(matrix).T))
+
+
+def _refuse_missing(nan: str) -> None:
+    if nan != "error":
+        raise InputError("--nan propagate does not go with classes; remove rows without a probability")
+
+
+class Scorer(Writer):
+    """Writes them by one model, by that of each row's segment, or by those of its classes."""
+
+    def __init__(
+        self, model: Any, table: Table, rows: RowOptions, keys: KeySource, *, column: str, alpha: float | None, at: str | None,
+        nan: str,
+    ) -> None:  # fmt: skip
+        super().__init__(table, rows.inputs, nan)
+        self._model, self._keys, self._alpha = model, keys, alpha
+        self._at = model._interval_at(at)
+        self._is_top = model.kind == "top-label"
+        self._classes: Array | None = None
+        if model.kind in CLASS_KINDS:
+            _refuse_missing(nan)
+            columns = class_columns(table, model, rows.class_columns)
+            self._classes = np.array(model.columns)
+        else:
+            columns = {"scores": rows.score_column(table)}
+        self._take(columns, self._new_columns(column))
+        if model.is_set and self._classes is None:
+            self._columns["cells"] = table.check_column(str(rows.segment))
+        self._ends = None if alpha is None or model.is_set else np.ascontiguousarray(model.interval(alpha, at=self._at))
+        self._served = model._as_steps() if self._ends is not None and self._at == "score" else model
+        self._parts = [own for _, own in model.numbered]  # the pool, which scores unknown cells, is the last one
+        self._split_edges = [_split_edges(own) for own in self._parts]
+
+    def _new_columns(self, column: str) -> dict[str, Any]:
+        pa, ends = arrow(), ("",) if self._alpha is None else ("", *(f"_{end}" for end in NAMES_OF_ENDS[self._at]))
+        names = [column] if self._classes is None or self._is_top else [f"{column}_{each}" for each in self._classes]
+        new = {f"{name}{end}": pa.float64() for name in names for end in ends}
+        if self._is_top:
+            return {f"{column}_class": pa.string() if isinstance(self._model.cells[0], str) else pa.int64(), **new}
+        return new
 
     def _results(self, batch: Any, numbers: list[Array], first_row: int) -> list[Any]:
         """The new columns for the rows of a batch; a missing score gives NaN."""
