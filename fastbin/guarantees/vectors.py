@@ -129,7 +129,7 @@ def certify_vector(vector: Any, classes: tuple[Any, ...], n_samples: int, alpha:
     levels = np.repeat(shares, counts.shape[1])
     slack = np.zeros(counts.shape)
     if is_population:
-        means, slack = _served_elsewhere(vector.unlabelled, SHARE_OF_MEANS * shares)
+        means, slack = served_elsewhere(vector.unlabelled, SHARE_OF_MEANS * shares)
         ends = exact_ends(ones.ravel(), counts.ravel(), (1.0 - SHARE_OF_MEANS) * levels)
     else:
         ends = ends_of_rows(ones.ravel(), counts.ravel(), levels)  # type: ignore[arg-type]
@@ -138,7 +138,7 @@ def certify_vector(vector: Any, classes: tuple[Any, ...], n_samples: int, alpha:
     return _stated(vector, classes, n_samples, (means, lower, upper, radii), covered, alpha=alpha, about=about)
 
 
-def _served_elsewhere(unlabelled: Float64s, levels: Float64s) -> tuple[Float64s, Float64s]:
+def served_elsewhere(unlabelled: Float64s, levels: Float64s) -> tuple[Float64s, Float64s]:
     """The average that other rows are served in each bin, and how far it may be from its expectation: 1 for fewer than two.
 
     `levels` are the failure probabilities of a bin, one for each group of bins.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Bools, Float64s, Int64s
+from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import check_matrix, refuse_other_order
 from fastbin._base.checks import check_count, check_sample_weight
 from fastbin._base.docstrings import shared_docs
@@ -172,22 +172,20 @@ class VectorCalibration(Estimator[VectorModel]):
         """The arrays of the evidence of a `VectorMap`; none after a fit with importance weights."""
         if weights is not None and weights.dtype.kind == "f":
             return {}
-        counted = _Counted.of(matrix, model, weights)
+        counted = Counted.of(matrix, model, weights)
         n_bins = self._n_bins(counted.n)
-        by = counted if other is None else _Counted.of(other[::EDGES_BY_EVERY], model, None)
+        by = counted if other is None else Counted.of(other[::EDGES_BY_EVERY], model, None)
         edges = edges_of(by, n_bins)
-        counts = np.zeros((len(edges), n_bins, 2), np.int64)
+        counts = labels_in(edges, counted, truth)
         means = np.zeros((len(edges), n_bins))
         for group, scores in enumerate(counted.scores):
-            is_true = truth == (counted.top if group == len(edges) - 1 else group)
             at = bins_of(edges[group], scores)
-            counts[group] = _sums(at, counted.weights, is_true, n_bins)
             served = np.bincount(at, counted.weights * counted.served[group], minlength=n_bins)
             means[group] = np.minimum(served / np.maximum(counts[group, :, 0], 1), 1.0)
         unlabelled = None
         if other is not None:
             rest = np.arange(len(other)) % EDGES_BY_EVERY != 0
-            unlabelled = served_in(edges, _Counted.of(other[rest], model, None))
+            unlabelled = served_in(edges, Counted.of(other[rest], model, None))
         return {"edges": edges, "counts": counts, "means": means, "unlabelled": unlabelled}
 
     def _n_bins(self, n: int) -> int:
@@ -206,7 +204,7 @@ def refuse_keys(models: dict[Any, BinnedModel]) -> None:
             )  # fmt: skip
 
 
-class _Counted(NamedTuple):
+class Counted(NamedTuple):
     """Rows with what they are served, for each group of bins: the classes, and last the top label."""
 
     scores: list[Array]  # of each group
@@ -216,7 +214,7 @@ class _Counted(NamedTuple):
     n: int
 
     @classmethod
-    def of(cls, matrix: Float64s, model: VectorModel, weights: Array | None) -> _Counted:
+    def of(cls, matrix: Float64s, model: VectorModel, weights: Array | None) -> Counted:
         top, largest = top_of(matrix)
         values = model._vectors(matrix)
         of_top = values[np.arange(len(top)), top]
@@ -225,14 +223,18 @@ class _Counted(NamedTuple):
         return cls([*scores, largest], [*served, of_top], top, counts, int(counts.sum()))
 
 
-def _sums(at: Int64s, weights: Float64s, is_true: Bools, n_bins: int) -> Int64s:
-    """int64 (n_bins, 2): the rows of each bin, and those with the label."""
-    return np.stack([np.bincount(at, counts, minlength=n_bins) for counts in (weights, weights * is_true)], axis=1).astype(
-        np.int64
-    )
+def labels_in(edges: Float64s, rows: Counted, truth: Int64s) -> Int64s:
+    """int64 (groups, bins, 2): the rows of each bin, and those with the label; `truth` is the column of each row's class."""
+    n_bins = edges.shape[1] + 1
+    found = np.zeros((len(edges), n_bins, 2), np.int64)
+    for group, scores in enumerate(rows.scores):
+        is_true = truth == (rows.top if group == len(edges) - 1 else group)
+        at = bins_of(edges[group], scores)
+        found[group] = np.stack([np.bincount(at, each, minlength=n_bins) for each in (rows.weights, rows.weights * is_true)], 1)
+    return found
 
 
-def edges_of(rows: _Counted, n_bins: int) -> Float64s:
+def edges_of(rows: Counted, n_bins: int) -> Float64s:
     """float64 (groups, n_bins - 1): the lower edges of all bins but the first, between equal numbers of rows."""
     shares = np.arange(1, n_bins) / n_bins
     found = np.empty((len(rows.scores), n_bins - 1))
@@ -258,7 +260,7 @@ def bins_of(edges: Float64s, scores: Array) -> Array:
     return at.astype(np.intp)
 
 
-def served_in(edges: Float64s, rows: _Counted) -> Float64s:
+def served_in(edges: Float64s, rows: Counted) -> Float64s:
     """float64 (groups, bins, 3): the rows in each bin, what they are served on average, and the variance of that."""
     n_bins = edges.shape[1] + 1
     found = np.zeros((len(edges), n_bins, 3))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -40,10 +40,15 @@ from fastbin.assess.reliability import by_chance, table_of
 from fastbin.assess.samples import N_BINS, ChanceLevel, Groups, Samples, check_samples, group_samples, rows_of_each
 from fastbin.assess.validity import curve_of
 from fastbin.assess.verdict import CONTRADICTED, verdict_of
+from fastbin.export.form import as_vector_model
 from fastbin.guarantees.certificate import name_bins, name_cells
 from fastbin.intervals.binomial import special_functions
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+
+if TYPE_CHECKING:
+    from fastbin.multi import VectorCalibration, VectorModel
+    from fastbin.report.vectors import VectorAssessment
 
 Predictor = BinnedModel | Calibrator | ModelSet | Any
 
@@ -162,15 +167,15 @@ class Scorecard:
         if self.ece_by_bin is not None:
             errors = {
                 "expected calibration error by evidence bin (certified)": f"{self.ece_by_bin:.4f}",
-                f"- by evidence bin, {CHANCE}": _both(by_bin and (by_bin.ece, by_bin.ece_95)),
+                f"- by evidence bin, {CHANCE}": both_of(by_bin and (by_bin.ece, by_bin.ece_95)),
                 "expected calibration error in bins of the values (not certified)": f"{self.ece:.4f}",
             }
         return {
             **errors,
-            f"- {CHANCE}": _both(level and (level.ece, level.ece_95)),
+            f"- {CHANCE}": both_of(level and (level.ece, level.ece_95)),
             "90 % of the samples have a gap up to": f"{self.gap_90:.4f}",
             "largest gap of a bin": f"{self.max_gap:.4f}",
-            f"- largest gap, {CHANCE}": _both(level and (level.max_gap, level.max_gap_95)),
+            f"- largest gap, {CHANCE}": both_of(level and (level.max_gap, level.max_gap_95)),
             "debiased squared error": squared,
             "- approximate interval": interval,
             "Brier score": f"{self.brier.score:.4f}",
@@ -201,9 +206,11 @@ class Scorecard:
         return {"name": self.name, "n_values": self.n_values, **numbers, "reliability": self.table.to_dict()}
 
 
-def _both(level: tuple[float, float] | None) -> str:
+def both_of(level: tuple[float, float] | None) -> str:
     """The expectation and the 95 % point of an error, in words."""
-    return "unknown" if level is None else f"{level[0]:.4f} ({level[1]:.4f})"
+    if level is None:
+        return "unknown"
+    return f"{level[0]:.4f}" if math.isnan(level[1]) else f"{level[0]:.4f} ({level[1]:.4f})"
 
 
 def _of_chance(name: str, level: tuple[float, float] | None) -> dict[str, float | None]:
@@ -405,9 +412,17 @@ class Assessment(Table):
         return html.notebook(badge, *map(html.paragraph, self.in_short), as_html(self.score_words(), n_text=1), cautions)
 
 
+@overload
+def assess_model(model: VectorModel | VectorCalibration, scores: Any, labels: Any, **options: Any) -> VectorAssessment: ...
+
+
+@overload
+def assess_model(model: BinnedModel | Calibrator | ModelSet, scores: Any, labels: Any, **options: Any) -> Assessment: ...
+
+
 @shared_docs(check_samples.__doc__)
-def assess_model(
-    model: BinnedModel | Calibrator | ModelSet,
+def assess_model(  # type: ignore[misc]  # the options are those below, stated once
+    model: BinnedModel | Calibrator | ModelSet | VectorModel,
     scores: Any,
     labels: Any,
     *,
@@ -420,19 +435,20 @@ def assess_model(
     n_bins: int | None = None,
     tie_keys: Any = None,
     seed: int | None = 0,
-) -> Assessment:
-    """Assess a fitted model, or a set of models, on test samples that were not used in its fit.
+) -> Assessment | VectorAssessment:
+    """Assess a fitted model, a set of models, or a vector model, on test samples that were not used in its fit.
 
     Parameters
     ----------
-    model : BinnedModel, fitted calibrator or ModelSet
-    scores : array-like of shape (n,)
-        Uncalibrated test scores. Rows with a missing score, or one outside the model's range, are left out and counted.
+    model : BinnedModel, fitted calibrator, ModelSet or VectorModel
+    scores : array-like of shape (n,), for a VectorModel of shape (n, k)
+        Uncalibrated test scores. Rows with a missing score, or one outside the model's range, are left out and counted. For a
+        VectorModel the probabilities of all classes, in rows that sum to 1; labels are classes then.
     {labels}
     cells : array-like of shape (n,), optional
         Only for a set: the key of each row; see `fastbin.assess.check_certificate`.
     others : mapping from name to a model, a set, a fitted calibrator, or predictions of shape (n,), optional
-        Methods to compare with, on the same rows.
+        Methods to compare with, on the same rows; with a VectorModel others of the same classes, or vectors of shape (n, k).
     sample_weight : array-like of shape (n,), optional
         Integers are frequencies, floats importance weights; these allow no test of the certificate.
     {positive}
@@ -449,6 +465,8 @@ def assess_model(
     Returns
     -------
     Assessment
+        For a VectorModel one like it, whose numbers are class by class and of the top label: `to_dict` says all, and
+        `render_report` makes a page of it. Rows with a missing probability are left out and counted.
 
     Raises
     ------
@@ -466,6 +484,14 @@ def assess_model(
     >>> assessment.after.ece < assessment.before.ece, assessment.check.verdict
     (True, 'not contradicted')
     """
+    vector = as_vector_model(model)
+    if vector is not None:
+        from fastbin.report.vectors import assess_vectors
+
+        _refuse_of_vectors(cells=cells, positive=positive, tie_keys=tie_keys)
+        return assess_vectors(
+            vector, scores, labels, others=others, sample_weight=sample_weight, alpha=alpha, test_level=test_level, n_bins=n_bins
+        )
     fitted, alpha = as_model_or_set(model), check_alpha(alpha)
     check_same_event(fitted.event, positive)
     check_cells_given(fitted, cells)
@@ -506,6 +532,14 @@ def assess_model(
         n_unknown=samples.take(~known).n_samples,
         cells=tuple(_cell_results(fitted, test, served, n_bins, check, alpha, are_probabilities)) if fitted.is_set else (),
     )
+
+
+def _refuse_of_vectors(**given: Any) -> None:
+    """Refuse what is of no use with a vector model."""
+    for name, value in given.items():
+        if value is not None:
+            problem = "is given, and model maps whole rows of probabilities of all classes"
+            raise InputError(problem, "leave it out", argument=name)
 
 
 def _cell_results(
@@ -673,7 +707,7 @@ def _about_the_populations(found: Assessment) -> Iterator[str]:
     """Whether the test set can be a sample of the population that the model was fitted to."""
     model = found.model
     positives, sizes = np.array([model.n_positive, found.n_positive]), np.array([model.n_samples, found.n_samples])
-    if model.n_samples and _p_homogeneous(np.stack([positives, sizes - positives], axis=1)) < SURPRISING:
+    if model.n_samples and p_homogeneous(np.stack([positives, sizes - positives], axis=1)) < SURPRISING:
         then, now = 100.0 * positives / sizes
         yield (
             f"Label 1 was {then:.3g} % of the calibration samples and is {now:.3g} % of the test samples, more than chance "
@@ -682,14 +716,14 @@ def _about_the_populations(found: Assessment) -> Iterator[str]:
     # Keys divide tied scores, in shares that can differ from those of the fit.
     if found.bin_counts is None or model.counts is None or model.n_tied:
         return
-    if _p_homogeneous(np.stack([model.counts, found.bin_counts])) < SURPRISING:
+    if p_homogeneous(np.stack([model.counts, found.bin_counts])) < SURPRISING:
         yield (
             "The test scores are spread over the bins otherwise than the calibration scores were, more than chance explains: "
             "the populations differ, and the certificate is about that of the calibration."
         )
 
 
-def _p_homogeneous(table: Int64s) -> float:
+def p_homogeneous(table: Int64s) -> float:
     """Pearson's chi-square test that the rows of a table of counts have one distribution."""
     table = table[:, table.sum(axis=0) > 0]
     if table.shape[1] < 2 or (table.sum(axis=1) == 0).any():

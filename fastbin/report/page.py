@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import io
 import os
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.files import SupportsWrite, write_bytes
 from fastbin._base.html import DARK, LIGHT, badge, bullets, escape, facts_table, folded, paragraph, table_style, themed
@@ -26,12 +23,15 @@ from fastbin.assess import CertificateCheck
 from fastbin.assess.verdict import NEW_ROWS
 from fastbin.guarantees.certificate import event_words, label_words, name_cell, sureness
 from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
-from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, css_of, follow_page
+from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, css_of
+from fastbin.report import vector_page
 from fastbin.report.assessment import Assessment
+from fastbin.report.drawing import svg_of
+from fastbin.report.vectors import VectorAssessment
 
 
 def render_report(
-    assessment: Assessment,
+    assessment: Assessment | VectorAssessment,
     *,
     title: str = "Calibration report",
     model_source: str | None = None,
@@ -72,17 +72,24 @@ def render_report(
     >>> "<h1>Scorecard 7</h1>" in page
     True
     """
-    figures = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures_of(assessment))
+    if isinstance(assessment, VectorAssessment):
+        is_set, details, reading = False, {"Class by class": vector_page.detail_tables(assessment)}, vector_page.READING
+        of_test, pictures = vector_page.test_facts(assessment, test_source), vector_page.pictures_of(assessment)
+    else:
+        is_set, reading = assessment.is_set, READING
+        details = {"Cell by cell" if is_set else "Bin by bin": detail_table(assessment)}
+        of_test, pictures = _test_facts(assessment, test_source), pictures_of(assessment)
+    figures = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures)
     contents = {
         "In short": _summary(assessment),
         "Cautions": bullets(map(escape, assessment.cautions), "cautions") if assessment.cautions else "",
-        f"The {'set' if assessment.is_set else 'model'}": facts_table(_facts(assessment, model_source)),
+        f"The {'set' if is_set else 'model'}": facts_table(_facts(assessment, model_source)),
         "What is promised": _promises(assessment),
-        "The test set": facts_table(_test_facts(assessment, test_source)),
-        "Cell by cell" if assessment.is_set else "Bin by bin": detail_table(assessment),
+        "The test set": facts_table(of_test),
+        **details,
         "Before and after": as_html(assessment.score_words(), n_text=1),
         "Pictures": f"<div class='pictures'>{''.join(figures)}</div>",
-        "How to read this": READING,
+        "How to read this": reading,
     }
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
     made = f"Made with fastbin {escape(library_version())} on {(date or datetime.date.today()).isoformat()}."
@@ -94,7 +101,7 @@ def render_report(
 
 
 @shared_docs(render_report.__doc__)
-def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: Assessment, **options: Any) -> None:
+def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: Assessment | VectorAssessment, **options: Any) -> None:
     """Write the page to a file, under a temporary name that is renamed when all is written.
 
     Parameters
@@ -128,14 +135,14 @@ def _sections(contents: dict[str, str]) -> str:
     return f"<nav>{' '.join(links)}</nav>{''.join(sections)}"
 
 
-def _summary(assessment: Assessment) -> str:
+def _summary(assessment: Assessment | VectorAssessment) -> str:
     promise, *others = assessment.in_short
     n = len(assessment.cautions)
     cautions = "There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."
     return paragraph(promise, "promise") + "".join(map(paragraph, [*others, cautions]))
 
 
-def _promises(assessment: Assessment) -> str:
+def _promises(assessment: Assessment | VectorAssessment) -> str:
     certificates = assessment.certificates
     if not certificates:
         return paragraph(f"Nothing: {assessment.why_no_certificate}.")
@@ -148,10 +155,12 @@ def _promises(assessment: Assessment) -> str:
     )
 
 
-def _facts(assessment: Assessment, source: str | None) -> dict[str, str]:
-    fitted, file = assessment.model, "file" if assessment.is_set else "model file"
+def _facts(assessment: Assessment | VectorAssessment, source: str | None) -> dict[str, str]:
+    fitted, is_vector = assessment.model, isinstance(assessment, VectorAssessment)
+    file = "file" if not is_vector and fitted.is_set else "model file"
     digest = hashlib.sha256(fitted.to_bytes()).hexdigest()
-    return {"File": source or "", **facts(fitted), "Made by": in_words(fitted), f"SHA-256 of the {file}": digest}
+    own = vector_page.model_facts(fitted) if is_vector else facts(fitted)
+    return {"File": source or "", **own, "Made by": in_words(fitted), f"SHA-256 of the {file}": digest}
 
 
 def _test_facts(assessment: Assessment, source: str | None) -> dict[str, str]:
@@ -243,9 +252,6 @@ def cell_columns(assessment: Assessment) -> dict[str, list[str]]:
 
 VALIDITY = "Which share of the test samples (upwards) lies in bins whose prediction is within epsilon of the rate seen."
 MOST_PANELS = 12
-INKED = dict.fromkeys(
-    ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "patch.edgecolor"), LIGHT_LOOK.ink
-) | {"axes.facecolor": LIGHT_LOOK.paper, "figure.facecolor": LIGHT_LOOK.paper}
 
 
 def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
@@ -258,7 +264,7 @@ def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
         words += " The grey line is what the number of calibration samples promised before any was seen."
         if model.n_samples >= 2 * model.n_bins:
             promise = {"n_samples": model.n_samples, "n_bins": model.n_bins}
-    validity = _svg((5.2, 3.6), partial(validity_plot, curves, **promise, max_epsilon=end))
+    validity = svg_of((5.2, 3.6), partial(validity_plot, curves, **promise, max_epsilon=end))
     shared = [(words, validity), *_reliability(assessment)]
     return [*shared, *_cells(assessment)] if assessment.is_set else [_function(assessment), *shared]
 
@@ -271,7 +277,7 @@ def _function(assessment: Assessment) -> tuple[str, str]:
     )
     if model.has_steps:
         words += " It is about the average of what is served within a bin (dashes), not about single values."
-    return words, _svg((5.2, 3.6), partial(step_plot, model, alpha=assessment.alpha))
+    return words, svg_of((5.2, 3.6), partial(step_plot, model, alpha=assessment.alpha))
 
 
 def _cells(assessment: Assessment) -> list[tuple[str, str]]:
@@ -283,7 +289,7 @@ def _cells(assessment: Assessment) -> list[tuple[str, str]]:
         "samples in brackets). The lines are exact intervals for the bins of one cell."
     )
     rows = -(-min(len(tables), MOST_PANELS) // 4)
-    return [(words, _svg((8.0, 1.9 * rows + 0.3), partial(small_multiples, tables, most=MOST_PANELS)))]
+    return [(words, svg_of((8.0, 1.9 * rows + 0.3), partial(small_multiples, tables, most=MOST_PANELS)))]
 
 
 def _reliability(assessment: Assessment) -> list[tuple[str, str]]:
@@ -294,23 +300,8 @@ def _reliability(assessment: Assessment) -> list[tuple[str, str]]:
                 f"{name} against what happened in the test set. Lines are exact intervals; where they miss the diagonal, "
                 "chance does not explain the distance. The strip above shows the shares of the samples."
             )
-            pictures.append((caption, _svg((4.0, 4.3), partial(reliability_diagram, scorecard.table))))
+            pictures.append((caption, svg_of((4.0, 4.3), partial(reliability_diagram, scorecard.table))))
     return pictures
-
-
-def _svg(size: tuple[float, float], draw: Callable[..., object]) -> str:
-    """The picture as an ``svg`` element, the same for the same input."""
-    with needed_for("reports", extra="plots"):
-        import matplotlib
-        from matplotlib.figure import Figure
-    with matplotlib.rc_context({**INKED, "svg.hashsalt": "fastbin", "svg.fonttype": "path"}):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(ax=figure.add_subplot())
-        file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
-    text = file.getvalue()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    return follow_page(text.replace("<svg ", '<svg role="img" ', 1))
 
 
 # ------------------------------------------------------------------------------------------------- text and style
