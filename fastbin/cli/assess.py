@@ -13,8 +13,20 @@ from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
 from fastbin.cli import _show
 from fastbin.cli._console import console, note, say_json, show, text_table, working
-from fastbin.cli._files import check_inputs, display_name, load_any
-from fastbin.cli._tables import CLASS_KINDS, LabelledColumns, RowOptions, TooManyRows, as_keys, errors_in, read_rows
+from fastbin.cli._files import check_inputs, display_name, load_any, load_with_vectors
+from fastbin.cli._tables import (
+    CLASS_KINDS,
+    LabelledColumns,
+    RowOptions,
+    TooManyRows,
+    as_keys,
+    class_columns,
+    errors_in,
+    is_vector,
+    keys_like,
+    matrix_of,
+    read_rows,
+)
 from fastbin.guarantees.certificate import label_words
 from fastbin.io import Table
 from fastbin.tables.table import arrow
@@ -24,6 +36,8 @@ if TYPE_CHECKING:
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
     from fastbin.report import Assessment
+    from fastbin.report.vectors import VectorAssessment
+    from fastbin.vector_model import VectorModel
 
 CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 
@@ -68,7 +82,8 @@ def command(
     model refuses, is left out and counted.
 
     For a set of models also every cell. In a set for predicted classes the outcome is whether the prediction is right; of a
-    class-wise set every row counts once for each class.
+    class-wise set every row counts once for each class. A vector model is assessed class by class, by its top label, and by
+    predicted class; what it promises about the population is tested.
 
     A certificate is about the population that the model was fitted to, and not about each group of it: --group compares it with
     the test samples of each group, and shows which distance these certify there by themselves.
@@ -95,7 +110,8 @@ def command(
         audited = {} if audit is None else {"audit": {"sentence": str(audit), **audit.to_dict()}}
         say_json({"model": model, "file": file, **assessment.to_dict(), **audited})
     else:
-        _show_assessment(assessment)
+        show_all: Any = _show_vectors if is_vector(assessment.model) else _show_assessment
+        show_all(assessment)
         if audit is not None:
             _show_audit(audit)
     contradicted = any(each is not None and each.verdict == "contradicted" for each in (assessment.check, audit))
@@ -139,7 +155,7 @@ def check_column(
 class Assessed(NamedTuple):
     """The assessment of a table, and for an audit of groups whether the promise is kept in each."""
 
-    assessment: Assessment
+    assessment: Assessment | VectorAssessment
     audit: GroupAudit | None
 
 
@@ -151,8 +167,10 @@ def assess_file(
     from fastbin.report import assess_model
 
     check_inputs(MODEL=model, FILE=file, __against=against)
-    loaded, table = load_any(model), rows.open(file)
+    loaded, table = load_with_vectors(model), rows.open(file)
     rows.check_cells(model, loaded)
+    if is_vector(loaded):
+        return Assessed(_assess_vectors(loaded, table, rows, against, against_column, groups, **settings), None)
     others: dict[str, Any] = {}
     for path in against:
         name = Path(path).stem
@@ -181,6 +199,34 @@ def assess_file(
     with errors_in(table, read.columns), working("assessing"):
         assessment: Any = assess_model(loaded, others=others, **arrays, **settings)
         return Assessed(assessment, _audit(loaded, arrays, read.texts, **settings) if groups else None)
+
+
+def _assess_vectors(
+    model: VectorModel, table: Table, rows: RowOptions, against: tuple[str, ...], columns: tuple[str, ...],
+    groups: tuple[str, ...], *, seed: int, **settings: Any,
+) -> VectorAssessment:  # fmt: skip
+    """The same of a vector model; `seed` has nothing to break."""
+    from fastbin.report import assess_model
+
+    for option, values in (("--group", groups), ("--against-column", columns)):
+        if values:
+            raise InputError(f"{option} is about one probability for each row, and MODEL is a vector model; leave it out")
+    others = {}
+    for path in against:
+        others[Path(path).stem] = load_with_vectors(path)
+        if not is_vector(others[Path(path).stem]):
+            raise InputError(f"{display_name(path)} is not a vector model, and MODEL is one; compare with another of its kind")
+    label, weights = rows.label_column(table), rows.weight_column(table)
+    of_classes = class_columns(table, model, rows.class_columns)
+    numbers = {**of_classes, **weights}
+    read = read_rows(table, numbers, {"labels": label}, whole=("sample_weight",), propagate=tuple(of_classes))
+    P = matrix_of(read.arrays)
+    if rows.inputs == "logits":
+        powers = np.exp(P - P.max(axis=1, keepdims=True))
+        P = powers / powers.sum(axis=1, keepdims=True)
+    with errors_in(table, {**numbers, "labels": label}), working("assessing"):
+        given = {"others": others, "sample_weight": read.arrays.get("sample_weight"), **settings}
+        return assess_model(model, P, keys_like(model, read.texts["labels"]), **given)
 
 
 def _check_other(path: str, other: BinnedModel | ModelSet, loaded: BinnedModel | ModelSet) -> None:
@@ -263,6 +309,21 @@ def _show_assessment(assessment: Assessment) -> None:
         out.print(str(assessment.certificates[0]), style="bold")
     if assessment.check is not None:
         out.print(str(assessment.check))
+    for caution in assessment.cautions:
+        out.print(f"Caution: {caution}")
+
+
+def _show_vectors(assessment: VectorAssessment) -> None:
+    out, k = console(), len(assessment.class_counts)
+    out.print(f"{assessment.n_samples:,} test samples of {k:,} classes.")
+    for words in (assessment.score_words(), assessment.class_words()):
+        table = text_table(list(words), list(zip(*words.values(), strict=True)), max_rows=40)
+        table.columns[0].justify = "left"
+        out.print()
+        out.print(table)
+    out.print()
+    for at, sentence in enumerate(assessment.in_short):
+        out.print(sentence, style="bold" if at == 0 else None)
     for caution in assessment.cautions:
         out.print(f"Caution: {caution}")
 

@@ -44,7 +44,7 @@ METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHO
 
 # The options about the models of a set, by what they go with.
 OF_SETS = {
-    "--classes": ("top_label", "vectors", "keep_top", "class_labels", "points_per_bin"),
+    "--classes": ("top_label", "vectors", "keep_top", "unlabelled", "class_labels", "points_per_bin"),
     "--segment": ("unknown",),
     "--segment or --classes": ("thin", "min_points"),
 }
@@ -78,6 +78,9 @@ OF_SETS = {
 )
 @options.option("--vectors", "--classes: probabilities of all classes that sum to 1, by one map of the whole row.")
 @options.option("--keep-top", "--vectors: the largest entry of a row stays the largest.")
+@options.option(
+    "--unlabelled FILE", "--vectors: more rows of the population, without labels, for a promise about the population."
+)
 @options.option("--class-labels LIST", "--classes: the class of each column. Default: its name, or 0, 1, ...")
 @options.option("--points-per-bin N", "--classes: the samples behind each uniform-mass bin (default: 50).", options.COUNT)
 @options.option("--thin pool|refuse", "Small cells share one model (default), or are refused.")
@@ -158,7 +161,7 @@ def command(
         given["scheme"] = "split"
     of_set = {name: given.pop(name) for names in OF_SETS.values() for name in names if name in given}
     _check_set_options(of_set, rows)
-    out = Output(output, reads=(file,))
+    out = Output(output, reads=(file, *([of_set["unlabelled"]] if "unlabelled" in of_set else [])))
     model: BinnedModel | ModelSet | VectorModel
     if rows.have_cells:
         if threads > 1:
@@ -251,8 +254,9 @@ def _check_set_options(of_set: dict[str, Any], rows: RowOptions) -> None:
             if name in of_set:
                 option = "--top-label and --class-wise do" if name == "top_label" else f"--{name.replace('_', '-')} does"
                 raise click.UsageError(f"{option} not go with --vectors: one map of whole rows has no models to choose from")
-    elif "keep_top" in of_set:
-        raise click.UsageError("--keep-top goes with --vectors")
+    for name in ("keep_top", "unlabelled"):
+        if name in of_set and "vectors" not in of_set:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --vectors")
 
 
 def _fit_segments(
@@ -278,16 +282,24 @@ def _fit_classes(
     if rows.positive is not None:
         raise click.UsageError("--positive is about outcomes of two kinds; with --classes the --label column holds classes")
     is_top, listed, as_vectors = of_set.pop("top_label", True), of_set.pop("class_labels", None), of_set.pop("vectors", False)
+    other = of_set.pop("unlabelled", None)
     parameters = _how(of_set.pop("points_per_bin", None), method, given)
     label, names = rows.label_column(table), rows.class_columns
     columns = {**matrix_columns(table, names), **rows.weight_column(table)}
     arrays, texts, *_ = read_rows(table, columns, {"labels": label}, whole=("sample_weight",))
     columns["labels"] = label
+    more = {} if other is None else {"unlabelled": _unlabelled(rows, other)}
     classes, labels = _classes(table, listed, names, texts["labels"])
     estimator: Any = VectorCalibration if as_vectors else TopLabelBinning if is_top else ClassWiseBinning
     with errors_in(table, columns), working("fitting"):
         made = estimator(classes=classes, inputs=rows.inputs, **parameters, **of_set)
-        return made.fit(matrix_of(arrays), labels, sample_weight=arrays.get("sample_weight")).model_, columns
+        return made.fit(matrix_of(arrays), labels, sample_weight=arrays.get("sample_weight"), **more).model_, columns
+
+
+def _unlabelled(rows: RowOptions, path: str) -> Array:
+    """The rows of another file, whose columns are called as those of the first."""
+    table = rows.open(path)
+    return matrix_of(read_rows(table, matrix_columns(table, rows.class_columns), {}).arrays)
 
 
 def _how(points_per_bin: int | None, method: str | None, given: dict[str, Any]) -> dict[str, Any]:

@@ -550,15 +550,16 @@ def _cells_of(part: ReliabilityTable) -> tuple[Float64s, Float64s, Bools]:
 def _fill_cells(ax: Axes, differences: Float64s, missed: Bools) -> None:
     """Colours from one end over paper to the other, and numbers."""
     with needed_for("plots", extra="plots"):
-        from matplotlib.colors import LinearSegmentedColormap, to_rgb
+        from matplotlib.patches import Rectangle
 
     look, strongest = look_of(ax), float(np.abs(differences).max())
-    paper = np.array(to_rgb(look.paper))
-    below, above = (tuple(paper + STRONGEST * (np.array(to_rgb(look.colours[at])) - paper)) for at in (1, 0))
-    shades = LinearSegmentedColormap.from_list("differences", [below, tuple(paper), above])
-    ax.imshow(differences, cmap=shades, vmin=-strongest or -1.0, vmax=strongest or 1.0, aspect="equal")
     places = 3 if strongest < 0.1 else 2
     for (row, column), entry in np.ndenumerate(differences):
+        # A colour of the palette that lets paper through, and no mixture: the pages of reports exchange both for dark ones.
+        shade = look.colours[0 if entry > 0.0 else 1], STRONGEST * abs(float(entry)) / (strongest or 1.0)
+        ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1.0, 1.0, facecolor=shade, linewidth=0.0))
         text = f"{entry:+.{places}f}".replace("0.", ".", 1).replace("-", "\N{MINUS SIGN}") if round(entry, places) else "0"
         weight = "bold" if missed[row, column] else "normal"
         ax.text(column, row, text, ha="center", va="center", fontsize="x-small", color=look.ink, fontweight=weight)
+    rows, columns = differences.shape
+    ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), aspect="equal")

@@ -19,6 +19,7 @@ from fastbin.vector_model import VectorModel
 # A table of more rows is folded; a confusion of more classes is one of pairs.
 UNFOLDED, MOST_IN_MATRIX = 40, 8
 MOST_PANELS = 12
+SHARES = 4  # of the columns about classes, the first are about how often a class is
 
 
 def model_facts(model: VectorModel) -> dict[str, str]:
@@ -59,14 +60,18 @@ def test_facts(assessment: VectorAssessment, source: str | None) -> dict[str, st
 def detail_tables(assessment: VectorAssessment) -> str:
     """Class by class; the bins of the promise and their test; predicted against true rates; reliability bin by bin."""
     after = assessment.after
-    tables = [_unless_long(f"{len(assessment.class_counts):,} classes", assessment.class_words())]
+    words = assessment.class_words()
+    shares = dict(list(words.items())[: 1 + SHARES])
+    # Two tables: a page of usual width has no room for the columns of both.
+    others = {title: column for title, column in words.items() if title == "class" or title not in shares}
+    tables = [_unless_long(f"{len(assessment.class_counts):,} classes", each) for each in (shares, others)]
     if assessment.check is not None:
         tables += [paragraph("The promise on the test set, in each bin of the raw scores:"), _of_check(assessment)]
     elif assessment.certificates:
         tables += [paragraph("The promise, in each bin of the raw scores:"), _of_promise(assessment)]
     if after.confusion is not None:
-        words = "How often each class is the true one, and in brackets what is served on average, by predicted class:"
-        tables += [paragraph(words), _of_confusion(after.confusion)]
+        text = "How often each class is the true one, and in brackets what is served on average, by predicted class:"
+        tables += [paragraph(text), _of_confusion(after.confusion)]
     tables += [_bins("Class-wise reliability", after.class_wise), _bins("Top-label reliability", after.top_label)]
     return "".join(tables)
 

@@ -7,6 +7,7 @@ import pytest
 from wordings import refuses
 
 from fastbin import assess, plots
+from fastbin.plots._style import LIGHT_LOOK
 
 pytest.importorskip("matplotlib")
 
@@ -14,6 +15,7 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgb
 
 RNG = np.random.default_rng(8)
 SCORES, GROUPS = RNG.random(2000), RNG.integers(0, 5, 2000)
@@ -135,10 +137,13 @@ def test_a_confusion_matrix_is_a_heat_map_of_differences() -> None:
     assert columns == ["0", "1", "2", "3"]
     by_pair = {(row["predicted"], row["class"]): row for row in table}
     assert rows == [f"{j}  ({by_pair[j, 0]['count']:,})" for j in range(4)]
-    shades = ax.images[0].get_array()
+    shades = {(round(cell.get_y()), round(cell.get_x())): cell.get_facecolor() for cell in ax.patches}
+    largest = np.abs(table.positive_rates - table.mean_predictions).max()
+    above, below = map(to_rgb, LIGHT_LOOK.colours[:2])
     for (down, across), row in by_pair.items():
         difference = row["positive_rate"] - row["mean_prediction"]
-        assert shades[down, across] == pytest.approx(difference)
+        expected = (*(above if difference > 0.0 else below), 0.75 * abs(difference) / largest)
+        assert shades[down, across] == pytest.approx(expected)
         shown = words[down][across].replace("\N{MINUS SIGN}", "-")
         assert float(shown) == round(difference, 2)
         is_bold = ax.texts[4 * down + across].get_fontweight() == "bold"
@@ -167,7 +172,7 @@ def test_without_an_error_nothing_is_coloured() -> None:
     table = assess.reliability_table([[1.0, 0.0], [0.0, 1.0]], [0, 1], multiclass="confusion")
     ax = plots.reliability_diagram(table)
     assert cells_of(ax)[0] == [["0", "0"], ["0", "0"]]
-    assert ax.images[0].get_clim() == (-1.0, 1.0)
+    assert [cell.get_facecolor()[3] for cell in ax.patches] == [0.0] * 4
 
 
 def test_a_table_of_classes_is_drawn_alone() -> None:
