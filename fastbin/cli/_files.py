@@ -185,8 +185,8 @@ def without_vectors(loaded: Any, path: str) -> BinnedModel | ModelSet:
 
     if isinstance(loaded, VectorModel):
         raise InputError(
-            f"{display_name(path)} is a vector model, and this command takes models and sets of models; predict, assess, report, "
-            "export and inspect take vector models"
+            f"{display_name(path)} is a vector model, and this command takes models and sets of models; predict, assess, "
+            "report, export and inspect take vector models"
         )
     others: BinnedModel | ModelSet = loaded
     return others

@@ -28,7 +28,7 @@ from fastbin.tables.files import ColumnReader
 from fastbin.tables.table import arrow, as_plain
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeGuard
+    from typing_extensions import TypeIs
 
     from fastbin._base.cells import Key
     from fastbin.model import BinnedModel
@@ -398,7 +398,7 @@ def matrix_columns(table: Table, names: Sequence[str]) -> dict[str, str]:
     return {f"P[{number}]": table.check_column(name) for number, name in enumerate(names)}
 
 
-def is_vector(model: Any) -> TypeGuard[VectorModel]:
+def is_vector(model: Any) -> TypeIs[VectorModel]:
     """Whether a model maps rows of probabilities of all classes."""
     from fastbin.vector_model import VectorModel
 

@@ -72,8 +72,8 @@ def choose_target(target: str | None, path: str) -> str:
 )
 @options.option(
     "--score EXPRESSION",
-    "For SQL: the score, most often the name of a column; for a vector model those of all classes, separated by commas. Default: "
-    "p.",
+    "For SQL: the score, most often the name of a column; for a vector model those of all classes, separated by commas. "
+    "Default: p.",
 )
 @options.option(
     "--tie-key EXPRESSION",
@@ -104,9 +104,9 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
     """Write MODEL ("-": from standard input) for another place to score with, with the same bits.
 
     sql is one expression, onnx a graph, c a header, java a class, js a module, and json the model itself, from which fastbin
-    makes the same file again (-o FILE.fbm). MODEL may be a set, and may be JSON. Vector models are written as sql (a query over a
-    table, --source), onnx and json; there the values are those of the model but for the last bits. Each says the digest of the model; fastbin
-    verify compares it with the model.
+    makes the same file again (-o FILE.fbm). MODEL may be a set, and may be JSON. Vector models are written as sql (a query over
+    --source), onnx and json; their values are those of the model but for the last bits. Each says the digest of the model;
+    fastbin verify compares it with the model.
     """
     chosen = MODEL_FILE if target is None and output.lower().endswith(f".{MODEL_FILE}") else choose_target(target, output)
     given = {name: value for name, value in values.items() if value is not None}
@@ -148,7 +148,7 @@ def _written(model: BinnedModel | ModelSet | VectorModel, target: str, given: di
         return model.to_bytes()
     if isinstance(model, VectorModel) and target not in OF_VECTORS:
         raise InputError(
-            f"{name} is a vector model; --to {', '.join(OF_VECTORS)} write it, and fastbin_vector_predict serves its file from C"
+            f"{name} is a vector model, which sql, onnx and json can hold; fastbin_vector_predict serves its file from C"
         )
     if target == "onnx":
         graph: bytes = export.onnx(model, **given).SerializeToString()
@@ -184,7 +184,8 @@ def _sql_of_vectors(model: VectorModel, given: dict[str, Any]) -> str:
         raise click.UsageError(f"say --score with the {k} columns of the classes, separated by commas, in the order of the fit")
     if "cell" in given:
         raise click.UsageError("--cell is for sets of models; leave it out")
-    return export.sql(model, names, what=_of_sql(given), **given, **_of_tables(given)) + "\n"
+    what, tables = _of_sql(given), _of_tables(given)
+    return export.sql(model, names, what=what, **given, **tables) + "\n"
 
 
 def _sql(model: BinnedModel | ModelSet, given: dict[str, Any], name: str) -> str:

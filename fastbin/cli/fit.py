@@ -186,7 +186,8 @@ def command(
     words = {"sample_weight": "weights", **{argument: "probabilities" for argument in columns if argument.startswith("P[")}}
     named = ", ".join(f"{words.get(argument, argument)} from {column}" for argument, column in columns.items())
     place = "" if output is None else f"{out.name}: "
-    summary, show = (_show.vector_summary, _show.show_vector) if is_vector(model) else (view.summary, _show.show)
+    shown: Any = (_show.vector_summary, _show.show_vector) if is_vector(model) else (view.summary, _show.show)
+    summary, show = shown
     out.messages().print(f"{place}{summary(model)} ({named}).")
     show(out.messages(), model, alpha, max_rows=30)
 

@@ -15,7 +15,7 @@ from fastbin.export.sql import sql
 from fastbin.export.vectors import MOST_CLASSES
 from fastbin.tables.columns import scores_of
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, SqlTable
-from fastbin.tables.table import as_plain, pyarrow
+from fastbin.tables.table import as_plain
 from fastbin.vector_model import VectorModel
 
 # Floats of 32 bits in the words of both engines.

@@ -420,8 +420,8 @@ def assess_model(model: VectorModel | VectorCalibration, scores: Any, labels: An
 def assess_model(model: BinnedModel | Calibrator | ModelSet, scores: Any, labels: Any, **options: Any) -> Assessment: ...
 
 
-@shared_docs(check_samples.__doc__)
-def assess_model(  # type: ignore[misc]  # the options are those below, stated once
+@shared_docs(check_samples.__doc__)  # type: ignore[misc]  # the options are those below, stated once
+def assess_model(
     model: BinnedModel | Calibrator | ModelSet | VectorModel,
     scores: Any,
     labels: Any,
@@ -490,7 +490,7 @@ def assess_model(  # type: ignore[misc]  # the options are those below, stated o
 
         _refuse_of_vectors(cells=cells, positive=positive, tie_keys=tie_keys)
         return assess_vectors(
-            vector, scores, labels, others=others, sample_weight=sample_weight, alpha=alpha, test_level=test_level, n_bins=n_bins
+            vector, scores, labels, others=others, weights=sample_weight, alpha=alpha, test_level=test_level, n_bins=n_bins
         )
     fitted, alpha = as_model_or_set(model), check_alpha(alpha)
     check_same_event(fitted.event, positive)

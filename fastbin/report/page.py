@@ -29,9 +29,11 @@ from fastbin.report.assessment import Assessment
 from fastbin.report.drawing import svg_of
 from fastbin.report.vectors import VectorAssessment
 
+AnyAssessment = Assessment | VectorAssessment
+
 
 def render_report(
-    assessment: Assessment | VectorAssessment,
+    assessment: AnyAssessment,
     *,
     title: str = "Calibration report",
     model_source: str | None = None,
@@ -101,7 +103,7 @@ def render_report(
 
 
 @shared_docs(render_report.__doc__)
-def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: Assessment | VectorAssessment, **options: Any) -> None:
+def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: AnyAssessment, **options: Any) -> None:
     """Write the page to a file, under a temporary name that is renamed when all is written.
 
     Parameters
@@ -135,14 +137,14 @@ def _sections(contents: dict[str, str]) -> str:
     return f"<nav>{' '.join(links)}</nav>{''.join(sections)}"
 
 
-def _summary(assessment: Assessment | VectorAssessment) -> str:
+def _summary(assessment: AnyAssessment) -> str:
     promise, *others = assessment.in_short
     n = len(assessment.cautions)
     cautions = "There is nothing to caution against." if n == 0 else f"Cautions: {n}, below."
     return paragraph(promise, "promise") + "".join(map(paragraph, [*others, cautions]))
 
 
-def _promises(assessment: Assessment | VectorAssessment) -> str:
+def _promises(assessment: AnyAssessment) -> str:
     certificates = assessment.certificates
     if not certificates:
         return paragraph(f"Nothing: {assessment.why_no_certificate}.")
@@ -155,8 +157,9 @@ def _promises(assessment: Assessment | VectorAssessment) -> str:
     )
 
 
-def _facts(assessment: Assessment | VectorAssessment, source: str | None) -> dict[str, str]:
-    fitted, is_vector = assessment.model, isinstance(assessment, VectorAssessment)
+def _facts(assessment: AnyAssessment, source: str | None) -> dict[str, str]:
+    fitted: Any = assessment.model
+    is_vector = isinstance(assessment, VectorAssessment)
     file = "file" if not is_vector and fitted.is_set else "model file"
     digest = hashlib.sha256(fitted.to_bytes()).hexdigest()
     own = vector_page.model_facts(fitted) if is_vector else facts(fitted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 from fastbin._base.html import folded, paragraph
 from fastbin._base.table import as_html
@@ -23,7 +22,7 @@ SHARES = 4  # of the columns about classes, the first are about how often a clas
 
 
 def model_facts(model: VectorModel) -> dict[str, str]:
-    """What the model is."""
+    """The facts about the model, by name."""
     vector, classes = model.vector, list(map(str, model.classes))
     more = f" and {len(classes) - 12:,} more" if len(classes) > 12 else ""
     return {
@@ -45,7 +44,7 @@ def _parts(model: VectorModel) -> Iterable[str]:
 
 
 def test_facts(assessment: VectorAssessment, source: str | None) -> dict[str, str]:
-    """What the test set is."""
+    """Those about the test set."""
     return {
         "File": source or "",
         "Samples": f"{assessment.n_samples:,}",
@@ -186,12 +185,12 @@ READING = f"""
 entry. In each bin the average that is served is compared with how often the class occurs, or the predicted class is right. The
 <em>promise</em> is about these averages, and not about single values; it holds for any map, as the bins look at no label. A
 promise about the <em>population</em> is tested: <em>confirmed</em> where the test interval of rate - served lies within it,
-<em>contradicted</em> where it misses it, <em>not contradicted</em> where neither, the usual case. A promise about the calibration
-rows is not tested. {NEW_ROWS}</p>
+<em>contradicted</em> where it misses it, <em>not contradicted</em> where neither, the usual case. A promise about the
+calibration rows is not tested. {NEW_ROWS}</p>
 <p>The <em>class-wise calibration error</em> is the mean over the classes of the mean distance of prediction and rate in bins of
 the class's own values. The <em>top-label calibration error</em> looks at the predicted class alone, for each predicted class by
 itself. The <em>confusion error</em> compares, among the rows for which a class is predicted, the rates of all classes with what
-was predicted for them: where it is 0, whoever acts on the predicted class can take the values for frequencies. None is ever zero
-on finitely many samples: beside each stands what a perfectly calibrated predictor would show by chance, on average and (in
-brackets) at most in 95 % of test sets. Each column is measured in bins of its own values.</p>
+was predicted for them: where it is 0, whoever acts on the predicted class can take the values for frequencies. None is ever
+zero on finitely many samples: beside each stands what a perfectly calibrated predictor would show by chance, on average and
+(in brackets) at most in 95 % of test sets. Each column is measured in bins of its own values.</p>
 """

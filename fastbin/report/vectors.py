@@ -32,7 +32,9 @@ from fastbin.vector_model import VectorModel
 
 # A confusion of more classes is a table of a million rows, which nobody reads.
 MOST_CONFUSED = 100
-NAMES = {"class_wise": "class-wise calibration error", "top_label": "top-label calibration error", "confusion": "confusion error"}
+NAMES = {
+    "class_wise": "class-wise calibration error", "top_label": "top-label calibration error", "confusion": "confusion error",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +61,18 @@ class VectorScorecard:
     @classmethod
     def of(cls, name: str, values: Float64s, test: _TestRows, classes: tuple[Key, ...], n_bins: int, alpha: float) -> Any:
         """The numbers on one predictor."""
-        labels, weights = np.array(classes)[test.truth], {"sample_weight": test.weights}
+        names: Any = list(classes)
+        labels, weights = np.array(names)[test.truth], {"sample_weight": test.weights}
 
         def table(multiclass: str) -> assess.ReliabilityTable:
             options: dict[str, Any] = {"alpha": None if test.is_weighted else alpha, "n_bins": n_bins, **weights}
-            return assess.reliability_table(values, labels, multiclass=multiclass, classes=list(classes), **options)
+            return assess.reliability_table(values, labels, multiclass=multiclass, classes=names, **options)
 
         return cls(
             name=name, class_wise=table("class-wise"), top_label=table("top-label"),
             confusion=table("confusion") if len(classes) <= MOST_CONFUSED else None,
-            brier=assess.multiclass_brier(values, labels, list(classes), **weights),
-            log_loss=assess.multiclass_log_loss(values, labels, list(classes), **weights),
+            brier=assess.multiclass_brier(values, labels, names, **weights),
+            log_loss=assess.multiclass_log_loss(values, labels, names, **weights),
             accuracy=float(np.average(values.argmax(axis=1) == test.truth, weights=test.weights)),
         )  # fmt: skip
 
@@ -146,13 +149,13 @@ class VectorCheck(Judged):
             places = [(name, self._bins_with(name)) for name, word in self.verdicts.items() if word == CONTRADICTED]
             where = ", ".join(f"{name_cell(name)} ({name_bins(bins)})" for name, bins in places[:MOST_NAMED])
             more = f" and {len(places) - MOST_NAMED:,} more" if len(places) > MOST_NAMED else ""
-            return f"Contradicted by {rows}: what is served is farther from the truth than promised for {where}{more} ({level})."
+            return f"Contradicted by {rows}: averages are farther from the truth than promised for {where}{more} ({level})."
         if self.verdict == CONFIRMED:
             return f"Confirmed by {rows}: in every bin of every class the interval lies within what was promised ({level})."
         if self.is_calibration_set:
             return (
-                f"Not contradicted, and not confirmed: the {self.n_samples:,} rows are those that the model was fitted to, and a "
-                "promise is not confirmed by what it was made from."
+                f"Not contradicted, and not confirmed: the {self.n_samples:,} rows are those that the model was fitted to, and "
+                "a promise is not confirmed by what it was made from."
             )
         confirmed = [name for name, word in self.verdicts.items() if word == CONFIRMED]
         return f"Not contradicted by {rows} ({level})" + (
@@ -246,7 +249,7 @@ class VectorAssessment(Table):
 
     def class_words(self) -> dict[str, list[str]]:
         """A row for each class, as text by title: how often it is, is said to be, and is predicted, and its errors."""
-        after, before = self.after, self.before
+        after, before, classes = self.after, self.before, self.model.classes
         keys, named = list(map(str, self.model.classes)), after.top_label.parts or {}
         parts = list(zip((before.class_wise.parts or {}).values(), (after.class_wise.parts or {}).values(), strict=True))
 
@@ -262,9 +265,9 @@ class VectorAssessment(Table):
             "error, raw": [f"{own.ece():.4f}" for own, _ in parts],
             "error": [f"{own.ece():.4f}" for _, own in parts],
             "by chance": ["" if own.chance_level is None else f"{own.chance_level.ece:.4f}" for _, own in parts],
-            "predicted": [f"{named[key].n_samples if key in named else 0:,}" for key in self.model.classes],
-            "top-label error": [f"{named[key].ece():.4f}" if key in named else "" for key in self.model.classes],
-            **({} if self.check is None else {"promise": [self.check.verdicts.get(key, "no claim") for key in self.model.classes]}),
+            "predicted": [f"{named[key].n_samples if key in named else 0:,}" for key in classes],
+            "top-label error": [f"{named[key].ece():.4f}" if key in named else "" for key in classes],
+            **({} if self.check is None else {"promise": [self.check.verdicts.get(key, "no claim") for key in classes]}),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -321,7 +324,7 @@ class _TestRows(NamedTuple):
         check_same_length(scores=matrix, labels=truth, sample_weight=weights)
         kept = ~missing if weights is None else ~missing & (weights > 0)
         if not kept.any():
-            raise InputError("no row is left to assess: every row has a missing probability, or weight 0")
+            raise InputError("no row is left to assess: all have a missing probability, or weight 0")
         return cls(matrix[kept], truth[kept], None if weights is None else weights[kept], kept, int(missing.sum()))
 
     @property
@@ -352,7 +355,7 @@ class _TestRows(NamedTuple):
 
 
 def _without_missing(P: Any, k: int) -> tuple[Any, Bools | None]:
-    """Rows in which nothing is missing, and which had to be filled; what is no such matrix stays as it is."""
+    """Rows in which nothing is missing, and which had to be filled; other things than matrices of numbers stay as they are."""
     try:
         array = np.asarray(P)
         values = array if array.dtype == np.float32 else array.astype(np.float64)
@@ -368,12 +371,12 @@ def _without_missing(P: Any, k: int) -> tuple[Any, Bools | None]:
 
 
 def assess_vectors(
-    model: VectorModel, P: Any, labels: Any, *, others: Mapping[str, Any] | None, sample_weight: Any, alpha: float,
+    model: VectorModel, P: Any, labels: Any, *, others: Mapping[str, Any] | None, weights: Any, alpha: float,
     test_level: float, n_bins: int | None,
 ) -> VectorAssessment:  # fmt: skip
     """The assessment of a vector model, as by `assess_model`, whose arguments these are."""
     alpha, test_level = check_alpha(alpha), check_alpha(test_level, "test_level")
-    test = _TestRows.of(model, P, labels, sample_weight)
+    test = _TestRows.of(model, P, labels, weights)
     classes, asked = model.classes, N_BINS if n_bins is None else n_bins
 
     def scored(name: str, values: Float64s) -> VectorScorecard:
@@ -433,7 +436,8 @@ def check_vectors(model: VectorModel, promise: VectorCertificate, test: _TestRow
             radius, interval = radii[name, low], np.clip(ends[group, b], -1.0, 1.0)
             (word,) = judged(np.array([[-radius, radius]]), interval[np.newaxis], np.array([True]), reused=reused)
             rate = float(ones[group, b] / n[group, b])
-            found.append((name, low, high, int(n[group, b]), rate, float(means[group, b]), radius, tuple(interval.tolist()), word))
+            numbers = low, high, int(n[group, b]), rate, float(means[group, b]), radius
+            found.append((name, *numbers, tuple(interval.tolist()), word))
     unseen = [NOT_CONTRADICTED] * (len(radii) - len(found))
     verdict = joint_verdict([*(row[-1] for row in found), *unseen])
     return VectorCheck(verdict, test_level, len(truth), reused, tuple(found))
@@ -459,8 +463,8 @@ def _cautions_of(found: VectorAssessment) -> Iterator[str]:
         yield f"A certificate is missing: {found.why_no_certificate}."
     elif len(found.certificates) == 1:
         yield (
-            "The promise is about the calibration rows, and no test set can contradict it; a fit with unlabelled= gives one about "
-            "the population."
+            "The promise is about the calibration rows, and no test set can contradict it; a fit with unlabelled= gives one "
+            "about the population."
         )
     if found.n_left_out:
         rows = f"{found.n_left_out:,} test {'row is' if found.n_left_out == 1 else 'rows are'}"
@@ -477,18 +481,20 @@ def _cautions_of(found: VectorAssessment) -> Iterator[str]:
 
 def _about_the_classes(found: VectorAssessment) -> Iterator[str]:
     classes, counts = found.model.classes, np.array(found.class_counts)
-    for start, least, most, says in (("No test sample is", 0, 0, "nothing"), (f"Fewer than {FEW} test samples are", 1, FEW - 1, "little")):
+    seldom = ("No test sample is", 0, 0, "nothing"), (f"Fewer than {FEW} test samples are", 1, FEW - 1, "little")
+    for start, least, most, says in seldom:
         named = [key for key, count in zip(classes, found.class_counts, strict=True) if least <= count <= most]
         if named:
             yield f"{start} of {name_cells(named)}: the test says {says} about {'it' if len(named) == 1 else 'them'}."
     if found.certificates and found.certificates[0].left_out:
         left_out = list(found.certificates[0].left_out)
-        yield f"No calibration sample is of {name_cells(left_out)}: nothing is promised about {'it' if len(left_out) == 1 else 'them'}."
+        them = "it" if len(left_out) == 1 else "them"
+        yield f"No calibration sample is of {name_cells(left_out)}: nothing is promised about {them}."
     fitted = found.model.vector.counts
     if fitted is not None and not found.is_weighted:
         table = np.stack([fitted[:-1, :, 1].sum(axis=1), counts])
         if p_homogeneous(table) < SURPRISING:
             yield (
-                "The classes have other shares of the test samples than of the calibration samples, more than chance explains: the "
-                "populations differ."
+                "The classes have other shares of the test samples than of the calibration samples, more than chance explains: "
+                "the populations differ."
             )

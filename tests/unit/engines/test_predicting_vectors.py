@@ -113,7 +113,8 @@ def test_refusals(engine: str) -> None:
     refuses("InputError score", predict, SCORES[:2])
     refuses("InputError score[2]", predict, [*SCORES[:2], "select"])
     refuses("InputTypeError score[1]", predict, [SCORES[0], 3, SCORES[2]])
-    refused(fb.InputError, r"^score\[1\] is 'absent', which is not a column of the table", predict, [SCORES[0], "absent", "select"])
+    absent = [SCORES[0], "absent", "select"]
+    refused(fb.InputError, r"^score\[1\] is 'absent', which is not a column of the table", predict, absent)
     refused(fb.InputTypeError, "word|holds", predict, [*SCORES[:2], "word"])
     refused(fb.InputError, "^cell is 'select', and model maps whole rows", predict, cell="select")
     refused(fb.InputError, "^tie_key is 'select', and model maps whole rows", predict, tie_key="select")
@@ -133,7 +134,8 @@ def test_classes_that_differ_in_case_alone() -> None:
     """Names of columns of DuckDB have no case."""
     P, rng = rows_of(300), np.random.default_rng(2)
     names = np.array(["a", "A", "b"])
-    cal = fb.multi.VectorCalibration(calibrator=fb.UniformMassBinning(4), classes=list(names)).fit(P, names[rng.integers(0, 3, 300)])
+    cal = fb.multi.VectorCalibration(calibrator=fb.UniformMassBinning(4), classes=list(names))
+    cal.fit(P, names[rng.integers(0, 3, 300)])
     table = pa.table(columns_of(P))
     assert fb.engines.predict(table, cal, score=SCORES).column_names[3:] == ["probability_a", "probability_A", "probability_b"]
     relation = duckdb.connect().from_arrow(table)
@@ -143,7 +145,8 @@ def test_classes_that_differ_in_case_alone() -> None:
 def test_sql_has_fifty_classes_at_most() -> None:
     rng = np.random.default_rng(0)
     P = rng.dirichlet(np.full(51, 0.5), 600)
-    cal = fb.multi.VectorCalibration(calibrator=fb.UniformMassBinning(2)).fit(P, np.append(np.arange(51), rng.integers(0, 51, 549)))
+    truth = np.append(np.arange(51), rng.integers(0, 51, 549))
+    cal = fb.multi.VectorCalibration(calibrator=fb.UniformMassBinning(2)).fit(P, truth)
     names = [f"p{at}" for at in range(51)]
     table = pa.table(dict(zip(names, P.T, strict=True)))
     relation = duckdb.connect().from_arrow(table)

@@ -137,7 +137,7 @@ def test_a_confusion_matrix_is_a_heat_map_of_differences() -> None:
     assert columns == ["0", "1", "2", "3"]
     by_pair = {(row["predicted"], row["class"]): row for row in table}
     assert rows == [f"{j}  ({by_pair[j, 0]['count']:,})" for j in range(4)]
-    shades = {(round(cell.get_y()), round(cell.get_x())): cell.get_facecolor() for cell in ax.patches}
+    shades = {(round(cell.get_y() + 0.5), round(cell.get_x() + 0.5)): cell.get_facecolor() for cell in ax.patches}
     largest = np.abs(table.positive_rates - table.mean_predictions).max()
     above, below = map(to_rgb, LIGHT_LOOK.colours[:2])
     for (down, across), row in by_pair.items():
