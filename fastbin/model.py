@@ -64,6 +64,8 @@ class BinnedModel(Saved, NativeModel, Parts):
     edges_share, clip : float
     knots : float64 (k, 3), or None
     slice_cuts, slice_label_sums : float64 (s - 1,) and int64 (s,), or None
+    pool_counts, population_counts : int64 (n_bins,), or None
+    sampling_rate : float
     event : str
     provenance : dict, or None
 
@@ -117,6 +119,10 @@ class BinnedModel(Saved, NativeModel, Parts):
         slice_label_sums: Any = None,
         event: str = "",
         provenance: Any = None,
+        sampling_rate: float = 0.0,
+        pool_counts: Any = None,
+        population_counts: Any = None,
+        decision: Any = None,
     ) -> BinnedModel:
         """A model from its parts, all of which are checked.
 
@@ -150,6 +156,14 @@ class BinnedModel(Saved, NativeModel, Parts):
             The name of the event that the values are the probability of; at most 256 bytes in UTF-8, "" for label 1.
         provenance : dict, optional
             As the attribute. What it says of the model must agree with the other parts.
+        sampling_rate : float, from 0 to 1
+            The known rate at which samples with label 0 were kept, by which the values were moved: `odds_ratio` is the same
+            number. 0 for none.
+        pool_counts, population_counts : optional
+            As the attributes: the rows that the labelled ones of each bin were drawn from, bin by bin, and the rows of a batch
+            of known size; at least `counts`.
+        decision : Decision, optional
+            Of `fastbin.decide`: what the model accepts, and what it rejects.
 
         Raises
         ------
@@ -179,6 +193,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         word, parameters = self.map
         parts: dict[str, Any] = {name: getattr(self, name) for name in PARTS}
         more = {"map": word, "map_parameters": parameters, "provenance": self._provenance}
+        more["decision"] = self._decision if self._decision[2] else None
         return BinnedModel.from_parts(**{**parts, **more, **changes})
 
     def _derived(self, function: str, **changes: Any) -> BinnedModel:
@@ -208,6 +223,25 @@ class BinnedModel(Saved, NativeModel, Parts):
         array([0., 1.])
         """
         return self if out_of_range == self.out_of_range else self._derived("with_out_of_range", out_of_range=out_of_range)
+
+    def with_decision(self, decision: Any) -> BinnedModel:
+        """The same model with a decision that it carries: it is saved with the model, and `decide` follows it.
+
+        Parameters
+        ----------
+        decision : Decision or None
+            Of `fastbin.decide`, about the scores that this model takes; None takes one away.
+
+        Returns
+        -------
+        BinnedModel
+
+        Raises
+        ------
+        InputError, InputTypeError
+            For what is not a decision, or one whose bands overlap.
+        """
+        return self._derived("with_decision", decision=decision)
 
     def same_map(self, other: BinnedModel) -> bool:
         """Whether another model gives every score and key the same probability, and the same Venn pair.

@@ -49,7 +49,7 @@ typedef struct arrays {
   double weights[MOST_BINS], label_weights[MOST_BINS], squares[MOST_BINS], pairs[2 * MOST_BINS];
   int64_t first_step[MOST_BINS], step_counts[MOST_BINS], unlabelled[MOST_BINS], tie_counts[3 * MOST_BINS];
   double knots[3 * MOST_BINS], slice_cuts[MOST_BINS];
-  int64_t slice_label_sums[MOST_BINS], atom_counts[2 * MOST_BINS];
+  int64_t slice_label_sums[MOST_BINS], atom_counts[2 * MOST_BINS], pool_counts[MOST_BINS], population_counts[MOST_BINS];
 } arrays;
 
 static void take_columns(input *in, fastbin_model_spec *spec, arrays *a, uint8_t which) {
@@ -141,6 +141,25 @@ static void take_resolution(input *in, fastbin_model_spec *spec, arrays *a) {
   spec->knots = spec->n_knots > 0 ? a->knots : NULL;
 }
 
+/* How samples were drawn, and what is decided; rows that can be so many more often than bytes would. */
+static void take_design(input *in, fastbin_model_spec *spec, arrays *a) {
+  static const char record[FASTBIN_MAX_DECISION_SIZE + 1] = "{}";
+  uint8_t which = take_byte(in);
+  if (which & 1) spec->sampling_rate = take_double(in);
+  if (which & 2) spec->odds_ratio = spec->sampling_rate;
+  for (int32_t b = 0; b < spec->n_bins && which & 12; b++) {
+    a->pool_counts[b] = a->counts[b] + (int8_t)take_byte(in);
+    a->population_counts[b] = which & 16 ? (int64_t)take_word(in) : a->counts[b] + take_byte(in);
+  }
+  spec->pool_counts = which & 4 ? a->pool_counts : NULL;
+  spec->population_counts = which & 8 ? a->population_counts : NULL;
+  if (which & 32) spec->decision = record;
+  if (which & 64) spec->decision_size = which & 128 ? sizeof record : take_byte(in);
+  if (!(which & 96)) return;
+  spec->accept_above = take_double(in);
+  spec->reject_below = take_double(in);
+}
+
 static void take_spec(input *in, fastbin_model_spec *spec, arrays *a) {
   static const char note[] = "a note", event[] = "d\xc3\xa9" "faut", text[FASTBIN_MAX_PROVENANCE_SIZE + 1] = "{}";
   uint8_t rest;
@@ -172,6 +191,7 @@ static void take_spec(input *in, fastbin_model_spec *spec, arrays *a) {
   if (rest & 64) spec->provenance = text;
   take_evidence(in, spec, a);
   take_resolution(in, spec, a);
+  take_design(in, spec, a);
 }
 
 static const char *path_of_file(void) {
@@ -273,7 +293,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint64_t number = digest_of(data, size);
   union { /* a struct of a later version may be larger */
     fastbin_model_spec known;
-    uint8_t room[512];
+    uint8_t room[640];
   } spec;
   fastbin_model *model;
   fastbin_status status;

@@ -36,6 +36,9 @@ static void save_steps(void) {
   save("randomised", &spec);
   spec = half_spec();
   save("half", &spec);
+  spec = decided_spec();
+  save("decided", &spec);
+  spec = half_spec();
   spec.out_of_range = FASTBIN_OUT_OF_RANGE_CLIP;
   save("clipped", &spec);
   spec.n_bins = 1;

@@ -70,6 +70,22 @@ static inline answer answer_one(const fastbin_model *model, const fastbin_model_
   return a;
 }
 
+/* What is decided about a score, by the thresholds of the spec. */
+static inline int check_decision(const fastbin_model *model, const fastbin_model_spec *spec, double score, fastbin_status expected) {
+  double low = spec->score_min, high = spec->score_max;
+  int32_t decision = 5;
+  fastbin_status status = fastbin_decide_one(model, score, &decision);
+  if (spec->decision_size == 0) expected = FASTBIN_ERROR_ARGUMENT;
+  require(status == expected, "value and decision differ in status");
+  if (status == FASTBIN_OK) {
+    double inside = score < low ? low : score > high ? high : score;
+    require(decision == (inside > spec->accept_above) - (inside < spec->reject_below), "a decision is wrong");
+  } else {
+    require(decision == 0, "something is decided about a refused score");
+  }
+  return decision;
+}
+
 /* Scores at, beside and between the edges, and anywhere. Returns how many. */
 static inline size_t make_scores(const fastbin_model_spec *spec, double *scores, size_t most, uint64_t number) {
   static const double usual[] = {0.0, -0.0, 0.3, 1.0, 0.999, -1.0, 1e-310, -1e308, 1e308, INFINITY, -INFINITY, NAN};
@@ -97,6 +113,7 @@ static inline void check_batch(const fastbin_model *model, const fastbin_model_s
   static double values[MOST_ROWS], out[MOST_ROWS * MOST_WIDTH];
   static int32_t bins[MOST_ROWS], steps[MOST_ROWS];
   static answer ones[MOST_ROWS];
+  static int8_t decisions[MOST_ROWS];
   size_t bad_row = SIZE_MAX, n = 0;
   fastbin_status status = fastbin_predict(model, rows, values, &bad_row), expected = FASTBIN_OK;
   for (; n < rows->n_rows; n++) {
@@ -108,6 +125,11 @@ static inline void check_batch(const fastbin_model *model, const fastbin_model_s
   require(status == expected, "single and batch calls differ in status");
   require(bad_row == (expected == FASTBIN_OK ? SIZE_MAX : n), "the first bad row is another");
   for (size_t i = 0; status == FASTBIN_OK && i < n; i++) same_bits(ones[i].value, values[i], "single and batch calls differ");
+  status = fastbin_decide(model, rows, decisions, NULL);
+  require(status == (spec->decision_size ? expected : FASTBIN_ERROR_ARGUMENT), "values and decisions differ in status");
+  for (size_t i = 0; status == FASTBIN_OK && i < n; i++) {
+    require(decisions[i] == check_decision(model, spec, scores[i], ones[i].status), "single and batch decisions differ");
+  }
   if (spec->kind != FASTBIN_STEP) {
     require(fastbin_assign(model, rows, bins, NULL) == FASTBIN_ERROR_ARGUMENT, "a model without bins assigns");
     require(fastbin_step(model, rows, steps, NULL) == FASTBIN_ERROR_ARGUMENT, "a model without steps has some");

@@ -142,9 +142,9 @@ typedef enum fastbin_status {
   FASTBIN_ERROR_RANGE = 44,         /* a score range without a finite score, or NaN */
   FASTBIN_ERROR_MAP = 45,           /* map parameters, clip or knots that are not finite, out of bounds, or given where they
                                        should be unused, or a map where there can be none */
-  FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or the class
-                                       rates impossible, a tally of more samples than n_samples, or an event or a provenance
-                                       that is too long or not UTF-8 */
+  FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share, sampling_rate,
+                                       the class rates or thresholds impossible, a tally of more samples than n_samples, or an
+                                       event, a provenance or a decision that is too long or not UTF-8 */
   FASTBIN_ERROR_SET = 47,           /* the keys, model numbers or columns of a fastbin_set_spec are not those of a set */
   /* The bytes given to fastbin_model_read. */
   FASTBIN_ERROR_MAGIC = 60,         /* not a fastbin model, or damaged by a text-mode transfer */
@@ -254,6 +254,7 @@ typedef enum fastbin_weights {
 #define FASTBIN_MAX_KNOTS 1000           /* of a spline */
 #define FASTBIN_MAX_EVENT_SIZE 256       /* bytes of the name of an event */
 #define FASTBIN_MAX_PROVENANCE_SIZE 65536 /* bytes of a provenance */
+#define FASTBIN_MAX_DECISION_SIZE 65536   /* bytes of the record of a decision */
 
 /*
  * Everything a model is made of. Fill one (zero it first, set struct_size, the range and odds_ratio) to create a model;
@@ -351,6 +352,20 @@ typedef struct fastbin_model_spec {
   const int64_t *slice_label_sums; /* n_slices: samples with label 1 strictly between cuts. NULL without slices */
   const int64_t *atom_counts; /* with tie_counts, 2 n_bins in all: how many samples of each bin have the score of its edge, and
                                  how many of those label 1; both 0 where r is. NULL: not known */
+  double sampling_rate;       /* samples with label 0 were kept at random with this known rate, in (0, 1], and the values, moved by
+                                 an odds_ratio of the same number, are those of the population; the tally is that of the sample.
+                                 STEP only, and without class rates. 0: none */
+  const int64_t *pool_counts; /* n_bins: rows of the pool in each bin, from which the labelled ones, at least as many as `counts`
+                                 says, were drawn bin by bin: shares of bins among `counts` mean nothing. NULL: none */
+  const int64_t *population_counts; /* n_bins: rows in each bin of a batch of known size, the labelled ones, at least `counts`,
+                                 among them; promises are about the batch. NULL: none. Both need a tally, and each of the two
+                                 adds up to at most 2^53 */
+  double accept_above;        /* with a decision: a score above is accepted, INFINITY: none; greater than -INFINITY */
+  double reject_below;        /* with a decision: a score below is rejected, -INFINITY: none; at most accept_above, so that none is
+                                 both, and less than INFINITY. Without a decision both are 0 */
+  const char *decision;       /* how the two thresholds came about, as JSON: UTF-8, not NUL-terminated, not interpreted. NULL when
+                                 decision_size is 0: the model carries no decision */
+  size_t decision_size;       /* at most FASTBIN_MAX_DECISION_SIZE bytes */
 } fastbin_model_spec;
 
 /*
@@ -418,6 +433,11 @@ FASTBIN_API fastbin_status fastbin_assign_one(const fastbin_model *model, double
 /* The same for the step of one score, 0 ... n_steps - 1. */
 FASTBIN_API fastbin_status fastbin_step_one(const fastbin_model *model, double score, uint64_t key, int32_t *step);
 
+/* Compare one score with the thresholds of the decision that the model carries: 1 if it is above accept_above, -1 if it is below
+   reject_below, otherwise 0. FASTBIN_ERROR_ARGUMENT if the model carries none. A score is refused, or taken as an end of the range, as
+   in fastbin_predict_one(). On failure *decision is 0. */
+FASTBIN_API fastbin_status fastbin_decide_one(const fastbin_model *model, double score, int32_t *decision);
+
 /* 1 when the answer for this score depends on the key: it equals an edge that splits ties at random, or the model randomises
    values. 0 otherwise, and for a score that would be refused. Only then does a key have to be drawn. */
 FASTBIN_API int fastbin_needs_key(const fastbin_model *model, double score);
@@ -448,7 +468,7 @@ typedef struct fastbin_rows {
 } fastbin_rows;
 
 /*
- * In the four calls below, on FASTBIN_ERROR_SCORE_NAN and FASTBIN_ERROR_SCORE_RANGE *bad_row (may be NULL) is the first bad
+ * In the calls below, on FASTBIN_ERROR_SCORE_NAN and FASTBIN_ERROR_SCORE_RANGE *bad_row (may be NULL) is the first bad
  * row, counted from 0 in this call, and what was written to the output is unspecified; on other errors neither is touched.
  * The output may be the scores' own memory if those are contiguous float64 and the output has one double per row; any other
  * overlap is the caller's error. A row costs one to two nanoseconds, a few more where it ties with an edge that splits ties.
@@ -472,6 +492,11 @@ FASTBIN_API fastbin_status fastbin_step(const fastbin_model *model, const fastbi
    A width of 0 is FASTBIN_ERROR_ARGUMENT. Values of the table are copied as they are, and not randomised. */
 FASTBIN_API fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table,
                                           size_t width, double *out, size_t *bad_row);
+
+/* What fastbin_decide_one() says of each row, 1, 0 or -1; 0 where NaN propagates. Keys are not looked at, and `decisions` may not
+   overlap the scores. FASTBIN_ERROR_ARGUMENT if the model carries no decision. */
+FASTBIN_API fastbin_status fastbin_decide(const fastbin_model *model, const fastbin_rows *rows, int8_t *decisions,
+                                          size_t *bad_row);
 
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Sets: many models behind one key (FORMAT.md gives the bytes)                                                  */
@@ -686,7 +711,7 @@ typedef struct fastbin_stream fastbin_stream;
 FASTBIN_API fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream **stream);
 
 /* The same, but going on from the tally of the model, which must have one and be unweighted, and whose r must all be 0, as it
-   is otherwise conditioned on where the edges fell (else FASTBIN_ERROR_TALLY). The
+   is otherwise conditioned on where the edges fell, and without pool or population counts (else FASTBIN_ERROR_TALLY). The
    order of its samples is not known, so the stream has no running variance. The library does not check whether the samples of
    the fit and the new ones may be counted together; the schemes UMD, UMS, FIXED_WIDTH and EXPLICIT allow it. */
 FASTBIN_API fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_stream **stream);

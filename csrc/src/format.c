@@ -16,10 +16,12 @@
 #define RULE_SIZE 8
 #define PRNT_SIZE 8
 #define CLIP_SIZE 8
+#define SAMP_SIZE 8
+#define DCSN_SIZE 16 /* and the record */
 
 /* In the order in which they are written. Evidence without which an interval would come out wrong must be understood. */
-enum section { CORE, EDGE, EKEY, VALU, EVID, TALY, WGHT, TIES, STEP, RATE, PAIR, CLIP, SPLN, RULE, RISE, ATOM, PRNT, NOTE,
-               EVNT, PROV, N_SECTIONS };
+enum section { CORE, EDGE, EKEY, VALU, EVID, TALY, WGHT, TIES, STEP, RATE, PAIR, CLIP, SPLN, RULE, RISE, ATOM, SAMP, PLAN,
+               POPN, DCSN, PRNT, NOTE, EVNT, PROV, N_SECTIONS };
 
 static const section_kind sections[N_SECTIONS] = {
     [CORE] = {TAG('C', 'O', 'R', 'E'), MUST_UNDERSTAND}, [EDGE] = {TAG('E', 'D', 'G', 'E'), MUST_UNDERSTAND},
@@ -30,6 +32,8 @@ static const section_kind sections[N_SECTIONS] = {
     [PAIR] = {TAG('P', 'A', 'I', 'R'), MUST_UNDERSTAND}, [CLIP] = {TAG('C', 'L', 'I', 'P'), MUST_UNDERSTAND},
     [SPLN] = {TAG('S', 'P', 'L', 'N'), MUST_UNDERSTAND}, [RULE] = {TAG('R', 'U', 'L', 'E'), MUST_UNDERSTAND},
     [RISE] = {TAG('R', 'I', 'S', 'E'), 0},               [ATOM] = {TAG('A', 'T', 'O', 'M'), 0},
+    [SAMP] = {TAG('S', 'A', 'M', 'P'), MUST_UNDERSTAND}, [PLAN] = {TAG('P', 'L', 'A', 'N'), MUST_UNDERSTAND},
+    [POPN] = {TAG('P', 'O', 'P', 'N'), MUST_UNDERSTAND}, [DCSN] = {TAG('D', 'C', 'S', 'N'), 0},
     [PRNT] = {TAG('P', 'R', 'N', 'T'), 0},               [NOTE] = {TAG('N', 'O', 'T', 'E'), 0},
     [EVNT] = {TAG('E', 'V', 'N', 'T'), 0},               [PROV] = {TAG('P', 'R', 'O', 'V'), 0},
 };
@@ -56,6 +60,10 @@ static void section_sizes(const fastbin_model_spec *spec, size_t *sizes) {
   sizes[RULE] = spec->out_of_range || spec->weights ? RULE_SIZE : 0;
   sizes[RISE] = spec->n_slices > 0 ? 16 * (size_t)spec->n_slices - 8 : 0;
   sizes[ATOM] = spec->atom_counts ? 16 * n_bins : 0;
+  sizes[SAMP] = spec->sampling_rate > 0.0 ? SAMP_SIZE : 0;
+  sizes[PLAN] = spec->pool_counts ? 8 * n_bins : 0;
+  sizes[POPN] = spec->population_counts ? 8 * n_bins : 0;
+  sizes[DCSN] = spec->decision_size ? DCSN_SIZE + spec->decision_size : 0;
   sizes[PRNT] = spec->fingerprint ? PRNT_SIZE : 0;
   sizes[NOTE] = spec->note_size;
   sizes[EVNT] = spec->event_size;
@@ -95,6 +103,27 @@ static unsigned char *put_rates(unsigned char *at, const fastbin_model_spec *spe
   return put_u64(at, (uint64_t)spec->target_ones);
 }
 
+static unsigned char *put_keys(unsigned char *at, const uint64_t *keys, size_t n) {
+  for (size_t i = 0; i < n; i++) at = put_u64(at, keys[i]);
+  return at;
+}
+
+static unsigned char *put_weights(unsigned char *at, const fastbin_model_spec *spec) {
+  at = put_doubles(at, spec->weight_sums, (size_t)spec->n_bins);
+  at = put_doubles(at, spec->weighted_label_sums, (size_t)spec->n_bins);
+  return put_doubles(at, spec->weight_square_sums, (size_t)spec->n_bins);
+}
+
+static unsigned char *put_slices(unsigned char *at, const fastbin_model_spec *spec) {
+  at = put_counts(at, spec->slice_label_sums, (size_t)spec->n_slices);
+  return put_doubles(at, spec->slice_cuts, (size_t)spec->n_slices - 1);
+}
+
+static unsigned char *put_decision(unsigned char *at, const fastbin_model_spec *spec) {
+  at = put_double(put_double(at, spec->accept_above), spec->reject_below);
+  return put_bytes(at, spec->decision, spec->decision_size);
+}
+
 static unsigned char *put_section(unsigned char *at, const void *content, int section, size_t size) {
   const fastbin_model_spec *spec = content;
   size_t n_bins = (size_t)spec->n_bins;
@@ -106,8 +135,7 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
     case EDGE:
       return put_doubles(at, spec->edges, n_edges);
     case EKEY:
-      for (size_t i = 0; i < n_edges; i++) at = put_u64(at, spec->edge_keys[i]);
-      return at;
+      return put_keys(at, spec->edge_keys, n_edges);
     case VALU:
       return put_doubles(at, spec->values, n_values);
     case EVID:
@@ -115,9 +143,7 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
     case TALY:
       return put_counts(put_counts(at, spec->counts, n_bins), spec->label_sums, n_bins);
     case WGHT:
-      at = put_doubles(at, spec->weight_sums, n_bins);
-      at = put_doubles(at, spec->weighted_label_sums, n_bins);
-      return put_doubles(at, spec->weight_square_sums, n_bins);
+      return put_weights(at, spec);
     case TIES:
       return put_double(put_counts(at, spec->tie_counts, 3 * n_bins), spec->edges_share);
     case STEP:
@@ -134,10 +160,17 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
     case RULE:
       return put_u32(put_u32(at, (uint32_t)spec->out_of_range), (uint32_t)spec->weights);
     case RISE:
-      at = put_counts(at, spec->slice_label_sums, (size_t)spec->n_slices);
-      return put_doubles(at, spec->slice_cuts, (size_t)spec->n_slices - 1);
+      return put_slices(at, spec);
     case ATOM:
       return put_counts(at, spec->atom_counts, 2 * n_bins);
+    case SAMP:
+      return put_double(at, spec->sampling_rate);
+    case PLAN:
+      return put_counts(at, spec->pool_counts, n_bins);
+    case POPN:
+      return put_counts(at, spec->population_counts, n_bins);
+    case DCSN:
+      return put_decision(at, spec);
     case PRNT:
       return put_u64(at, spec->fingerprint);
     case NOTE:
@@ -210,6 +243,8 @@ static void take_rule(const unsigned char *at, fastbin_model_spec *spec) {
 
 static void take_clip(const unsigned char *at, fastbin_model_spec *spec) { spec->clip = take_double(&at); }
 
+static void take_sampling(const unsigned char *at, fastbin_model_spec *spec) { spec->sampling_rate = take_double(&at); }
+
 static void take_fingerprint(const unsigned char *at, fastbin_model_spec *spec) { spec->fingerprint = take_u64(&at); }
 
 /* The sections of a fixed size, which determine the sizes of the others. Members of absent sections stay 0. */
@@ -221,6 +256,7 @@ static fastbin_status take_fixed(const payload *payloads, fastbin_model_spec *sp
   } fixed[] = {
       {CORE, CORE_SIZE, take_core}, {RATE, RATE_SIZE, take_rates},       {RULE, RULE_SIZE, take_rule},
       {CLIP, CLIP_SIZE, take_clip}, {PRNT, PRNT_SIZE, take_fingerprint},
+      {SAMP, SAMP_SIZE, take_sampling},
   };
   memset(spec, 0, sizeof *spec);
   spec->struct_size = sizeof *spec;
@@ -267,6 +303,9 @@ static int sections_fit(const payload *payloads, const fastbin_model_spec *spec)
   shape.counts = payloads[TALY].start ? some_counts : NULL;
   shape.weight_sums = payloads[WGHT].start ? some_doubles : NULL;
   shape.pairs = payloads[PAIR].start ? some_doubles : NULL;
+  shape.pool_counts = payloads[PLAN].start ? some_counts : NULL;
+  shape.population_counts = payloads[POPN].start ? some_counts : NULL;
+  shape.decision_size = payloads[DCSN].size > DCSN_SIZE ? payloads[DCSN].size - DCSN_SIZE : 0;
   shape.note_size = payloads[NOTE].size;
   shape.event_size = payloads[EVNT].size;
   shape.provenance_size = payloads[PROV].size;
@@ -278,7 +317,8 @@ static int fixed_are_canonical(const fastbin_model_spec *spec) {
   const double doubles[] = {spec->map_parameters[0], spec->map_parameters[1], spec->map_parameters[2],
                             spec->map_parameters[3], spec->score_min,         spec->score_max,
                             spec->delta,             spec->source_rate,       spec->target_rate,
-                            spec->edges_share,       spec->clip};
+                            spec->edges_share,       spec->clip,          spec->accept_above,
+                            spec->reject_below};
   for (size_t i = 0; i < sizeof doubles / sizeof doubles[0]; i++) {
     if (is_negative_zero(doubles[i])) return 0;
   }
@@ -342,12 +382,22 @@ static void decode_slices(const payload *from, fastbin_model_spec *spec, unsigne
   spec->slice_cuts = decode_doubles(&cuts, free_part, canonical);
 }
 
+static void decode_decision(const payload *from, fastbin_model_spec *spec) {
+  const unsigned char *at = from->start;
+  if (!at) return;
+  spec->accept_above = take_double(&at);
+  spec->reject_below = take_double(&at);
+  spec->decision = (const char *)at;
+  spec->decision_size = from->size - DCSN_SIZE;
+}
+
 /* The model of sections whose sizes have been checked. `scratch` has room for all of them. */
 static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, unsigned char *scratch, int is_one_of_many,
                              fastbin_model **model) {
   fastbin_status status;
   int canonical;
   decode_ties(&payloads[TIES], spec, &scratch);
+  decode_decision(&payloads[DCSN], spec);
   canonical = fixed_are_canonical(spec);
   decode_steps(payloads, spec, &scratch, &canonical);
   spec->edges = decode_doubles(&payloads[EDGE], &scratch, &canonical);
@@ -364,6 +414,8 @@ static fastbin_status decode(const payload *payloads, fastbin_model_spec *spec, 
   spec->knots = decode_doubles(&payloads[SPLN], &scratch, &canonical);
   decode_slices(&payloads[RISE], spec, &scratch, &canonical);
   spec->atom_counts = decode_counts(&payloads[ATOM], &scratch);
+  spec->pool_counts = decode_counts(&payloads[PLAN], &scratch);
+  spec->population_counts = decode_counts(&payloads[POPN], &scratch);
   spec->note = (const char *)payloads[NOTE].start;
   spec->note_size = payloads[NOTE].size;
   spec->event = (const char *)payloads[EVNT].start;

@@ -86,6 +86,13 @@ int fastbin_known_enumerators(const fastbin_model_spec *spec);
 int fastbin_is_utf8(const char *text, size_t size);
 int fastbin_provenance_can_be(const char *text, size_t size);
 
+/* A score that is in the range, or NaN, against the thresholds of a decision. Without floating-point comparisons, which a processor
+   that takes subnormals for zero would answer otherwise. */
+static inline int side_of(const fastbin_model_spec *spec, double score) {
+  if (is_nan(score)) return 0;
+  return is_less(spec->accept_above, score) - is_less(score, spec->reject_below);
+}
+
 /* The size of fastbin_model_spec in 0.1.0, which callers compiled against that header pass. */
 #define FIRST_SPEC_SIZE offsetof(fastbin_model_spec, pairs)
 

@@ -89,6 +89,8 @@ static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *
   own->knots = copy_doubles(&free_part, spec->knots, 3 * (size_t)spec->n_knots);
   own->slice_label_sums = copy_counts(&free_part, spec->slice_label_sums, (size_t)spec->n_slices);
   own->atom_counts = copy_counts(&free_part, spec->atom_counts, 2 * n_bins);
+  own->pool_counts = copy_counts(&free_part, spec->pool_counts, n_bins);
+  own->population_counts = copy_counts(&free_part, spec->population_counts, n_bins);
   own->slice_cuts = copy_doubles(&free_part, spec->slice_cuts, n_slice_cuts(spec));
   for (int i = 0; i < 4; i++) own->map_parameters[i] = without_negative_zero(own->map_parameters[i]);
   own->score_min = without_negative_zero(own->score_min);
@@ -96,6 +98,9 @@ static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *
   own->delta = without_negative_zero(own->delta);
   own->edges_share = without_negative_zero(own->edges_share);
   own->clip = without_negative_zero(own->clip);
+  own->sampling_rate = without_negative_zero(own->sampling_rate);
+  own->accept_above = without_negative_zero(own->accept_above);
+  own->reject_below = without_negative_zero(own->reject_below);
   return free_part;
 }
 
@@ -110,7 +115,8 @@ static int model_bytes(const fastbin_model_spec *spec, const score_index *ix, si
   size_t n_bins = (size_t)spec->n_bins;
   size_t n_values = (size_t)fastbin_n_values(spec);
   size_t of_bins = (spec->counts ? 2u : 0u) + (spec->weight_sums ? 3u : 0u) + (spec->first_step ? 1u : 0u) +
-                   (spec->tie_counts ? 3u : 0u) + (spec->atom_counts ? 2u : 0u);
+                   (spec->tie_counts ? 3u : 0u) + (spec->atom_counts ? 2u : 0u) + (spec->pool_counts ? 1u : 0u) +
+                   (spec->population_counts ? 1u : 0u);
   size_t of_values = (size_t)1 + (spec->pairs ? 2u : 0u) + (spec->step_counts ? 1u : 0u) + (spec->unlabelled_counts ? 1u : 0u);
   *bytes = sizeof(fastbin_model);
   return add_size(bytes, n_edges, sizeof(double) + sizeof(uint64_t)) && add_size(bytes, n_bins, of_bins * sizeof(double)) &&
@@ -118,7 +124,7 @@ static int model_bytes(const fastbin_model_spec *spec, const score_index *ix, si
          add_size(bytes, (size_t)spec->n_knots, 3 * sizeof(double)) &&
          add_size(bytes, (size_t)spec->n_slices + n_slice_cuts(spec), sizeof(double)) && fastbin_add_index_size(bytes, ix, spec) &&
          add_size(bytes, bin_of_step_words(spec), sizeof(int64_t)) && add_size(bytes, spec->note_size, 1) &&
-         add_size(bytes, spec->event_size, 1) && add_size(bytes, spec->provenance_size, 1);
+         add_size(bytes, spec->event_size, 1) && add_size(bytes, spec->provenance_size, 1) && add_size(bytes, spec->decision_size, 1);
 }
 
 /* The bin of each step, at free_part. */
@@ -178,6 +184,7 @@ fastbin_status fastbin_make_model(const fastbin_model_spec *given, int is_one_of
   made->spec.note = copy_text(&free_part, spec->note, spec->note_size);
   made->spec.event = copy_text(&free_part, spec->event, spec->event_size);
   made->spec.provenance = copy_text(&free_part, spec->provenance, spec->provenance_size);
+  made->spec.decision = copy_text(&free_part, spec->decision, spec->decision_size);
   *model = made;
   return FASTBIN_OK;
 }

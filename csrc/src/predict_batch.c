@@ -391,3 +391,24 @@ fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *ro
   }
   return FASTBIN_OK;
 }
+
+/* The scores of the block, after one pass that finds those which are refused, clipped or missing. */
+static fastbin_status check_block(batch *b, size_t *bad_row) {
+  const score_index *ix = &b->model->index;
+  if (ix->find_cells(ix, b->scores, b->n, b->cells, b->height_buffer) == 0) return FASTBIN_OK;
+  return look_closer(b, bad_row);
+}
+
+fastbin_status fastbin_decide(const fastbin_model *model, const fastbin_rows *rows, int8_t *decisions, size_t *bad_row) {
+  batch b;
+  fastbin_status status = begin(&b, model, rows, decisions);
+  if (status != FASTBIN_OK) return status;
+  if (model->spec.decision_size == 0) return FASTBIN_ERROR_ARGUMENT;
+  for (size_t start = 0; start < rows->n_rows; start += BLOCK) {
+    take_block(&b, start, decisions);
+    status = check_block(&b, bad_row);
+    if (status != FASTBIN_OK) return status;
+    for (size_t i = 0; i < b.n; i++) decisions[start + i] = (int8_t)side_of(&model->spec, b.scores[i]);
+  }
+  return FASTBIN_OK;
+}

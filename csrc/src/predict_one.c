@@ -163,3 +163,9 @@ int fastbin_needs_key(const fastbin_model *model, double score) {
   rank = rank_in_cell(ix, height, index_cell(ix, score), ix->window);
   return at_threshold(ix, height, rank) && bin_of_tie(ix, rank, 0) != bin_of_rank(ix, rank);
 }
+
+fastbin_status fastbin_decide_one(const fastbin_model *model, double score, int32_t *decision) {
+  fastbin_status status = model->spec.decision_size ? fastbin_admit_score(model, &score) : FASTBIN_ERROR_ARGUMENT;
+  *decision = status == FASTBIN_OK ? side_of(&model->spec, score) : 0;
+  return status;
+}

@@ -39,8 +39,8 @@ const char *fastbin_status_string(fastbin_status status) {
     case FASTBIN_ERROR_MAP:
       return "the map parameters, clip or knots are not finite or out of bounds, or the model cannot have this map";
     case FASTBIN_ERROR_ORIGIN:
-      return "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or a class rate is impossible, or an event or a "
-             "provenance is too long or not UTF-8";
+      return "n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share, sampling_rate, a class rate or a threshold is "
+             "impossible, or an event, a provenance or a decision is too long or not UTF-8";
     case FASTBIN_ERROR_SET:
       return "the keys of a set do not ascend, or its model numbers, pool or columns are not those of a set";
     case FASTBIN_ERROR_MAGIC:

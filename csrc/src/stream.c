@@ -65,9 +65,10 @@ fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_strea
   fastbin_status status = fastbin_stream_create(model, stream);
   if (status != FASTBIN_OK) return status;
   spec = &(*stream)->spec;
-  /* The tally of a label-shifted model counts samples of another population, and one of whole ties is conditioned on them. */
-  if (!spec->counts || fastbin_is_conditioned(spec) || spec->weight_sums || spec->n_samples > MOST_SAMPLES || spec->odds_ratio != 1.0 ||
-      spec->source_rate_origin != FASTBIN_RATE_NONE) {
+  /* The tally of a label-shifted model counts samples of another population, and one of whole ties is conditioned on them; samples
+     that were drawn bin by bin or from one batch are not more of a stream. */
+  if (!spec->counts || fastbin_is_conditioned(spec) || spec->weight_sums || spec->n_samples > MOST_SAMPLES ||
+      spec->odds_ratio != 1.0 || spec->source_rate_origin != FASTBIN_RATE_NONE || spec->pool_counts || spec->population_counts) {
     fastbin_stream_free(*stream);
     *stream = NULL;
     return FASTBIN_ERROR_TALLY;
@@ -221,9 +222,13 @@ static void leave_steps(fastbin_model_spec *spec, const struct columns *columns)
   spec->first_step = spec->step_counts = spec->unlabelled_counts = NULL;
 }
 
-/* The values of a snapshot are the means of its own samples, without label shift. */
+/* The values of a snapshot are the means of its own samples, without label shift; nobody decided about these. */
 static void leave_shift(fastbin_model_spec *spec) {
   spec->odds_ratio = 1.0;
+  spec->sampling_rate = spec->accept_above = spec->reject_below = 0.0;
+  spec->pool_counts = spec->population_counts = NULL;
+  spec->decision = NULL;
+  spec->decision_size = 0;
   spec->source_rate_origin = spec->target_rate_origin = FASTBIN_RATE_NONE;
   spec->source_rate = spec->target_rate = 0.0;
   spec->source_count = spec->source_ones = spec->target_count = spec->target_ones = 0;

@@ -343,6 +343,41 @@ static fastbin_status validate_slices(const fastbin_model_spec *spec) {
   return FASTBIN_OK;
 }
 
+/* The label-0 samples that were left out multiply the odds of the population by a known number, which has moved the values. */
+static fastbin_status validate_sampling(const fastbin_model_spec *spec) {
+  if (order_of(spec->sampling_rate) == 0) return FASTBIN_OK;
+  if (!is_between(0.0, spec->sampling_rate, 1.0) || spec->kind != FASTBIN_STEP) return FASTBIN_ERROR_ORIGIN;
+  if (spec->source_rate_origin != FASTBIN_RATE_NONE) return FASTBIN_ERROR_ORIGIN;
+  return spec->odds_ratio == spec->sampling_rate ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
+}
+
+/* Whether rows of which the tally counts some can be so many in each bin. Sums of them are exact in doubles. */
+static int rows_can_be(const fastbin_model_spec *spec, const int64_t *rows) {
+  int64_t left = INT64_C(1) << 53;
+  if (!rows) return 1;
+  if (!spec->counts) return 0;
+  for (int32_t b = 0; b < spec->n_bins; b++) {
+    if (rows[b] < spec->counts[b] || rows[b] > left) return 0;
+    left -= rows[b];
+  }
+  return 1;
+}
+
+static fastbin_status validate_design(const fastbin_model_spec *spec) {
+  return rows_can_be(spec, spec->pool_counts) && rows_can_be(spec, spec->population_counts) ? FASTBIN_OK : FASTBIN_ERROR_TALLY;
+}
+
+/* A score is above accept_above, or below reject_below, or neither; never both, and some finite score is not accepted. */
+static fastbin_status validate_decision(const fastbin_model_spec *spec) {
+  double above = spec->accept_above, below = spec->reject_below;
+  if (spec->decision_size == 0) return order_of(above) == 0 && order_of(below) == 0 ? FASTBIN_OK : FASTBIN_ERROR_ARGUMENT;
+  if (!spec->decision) return FASTBIN_ERROR_ARGUMENT;
+  if (is_nan(above) || is_nan(below) || is_less(above, below)) return FASTBIN_ERROR_ORIGIN;
+  if (is_less(above, -DBL_MAX) || is_less(DBL_MAX, below)) return FASTBIN_ERROR_ORIGIN;
+  if (spec->decision_size > FASTBIN_MAX_DECISION_SIZE) return FASTBIN_ERROR_ORIGIN;
+  return fastbin_is_utf8(spec->decision, spec->decision_size) ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
+}
+
 static fastbin_status validate_texts(const fastbin_model_spec *spec) {
   if (spec->event_size > 0 && !spec->event) return FASTBIN_ERROR_ARGUMENT;
   if (spec->provenance_size > 0 && !spec->provenance) return FASTBIN_ERROR_ARGUMENT;
@@ -355,7 +390,7 @@ fastbin_status fastbin_validate_spec(const fastbin_model_spec *spec) {
   static fastbin_status (*const checks[])(const fastbin_model_spec *) = {
       validate_shape, validate_range, validate_first_steps, validate_edges, validate_values, validate_origin,
       validate_rates, validate_tally, validate_weights,     validate_ties,  validate_steps,  validate_map,
-      validate_slices, validate_texts,
+      validate_slices, validate_texts, validate_sampling,   validate_design, validate_decision,
   };
   if (!fastbin_known_enumerators(spec)) return FASTBIN_ERROR_ARGUMENT;
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {

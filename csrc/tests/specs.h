@@ -136,6 +136,24 @@ static inline fastbin_model_spec stepped_spec(void) {
   return spec;
 }
 
+/* Two bins of a stratified sample of a batch, from which label-0 samples were left out, with thresholds beside the edge. */
+static inline fastbin_model_spec decided_spec(void) {
+  static const int64_t counts[] = {4, 6}, label_sums[] = {1, 5}, pool[] = {4, 60}, population[] = {10, INT64_C(1) << 52};
+  fastbin_model_spec spec = half_spec();
+  spec.counts = counts;
+  spec.label_sums = label_sums;
+  spec.n_samples = 10;
+  spec.n_positive = 6;
+  spec.sampling_rate = spec.odds_ratio = 0.125;
+  spec.pool_counts = pool;
+  spec.population_counts = population;
+  spec.accept_above = 0.75;
+  spec.reject_below = 0.25;
+  spec.decision = "{\"delta\":0.1}";
+  spec.decision_size = 13;
+  return spec;
+}
+
 /* A natural spline in the logit through (-2, -1), (0, 1/2) and (2, 1). */
 static inline fastbin_model_spec spline_spec(void) {
   static const double knots[] = {-2.0, -1.0, 0.0, 0.0, 0.5, -0.375, 2.0, 1.0, 0.0};

@@ -82,6 +82,11 @@ static void test_round_trips(void) {
   check_round_trip(&spec);
   spec = spline_spec();
   check_round_trip(&spec);
+  spec = decided_spec();
+  check_round_trip(&spec);
+  spec.accept_above = INFINITY;
+  spec.reject_below = -INFINITY;
+  check_round_trip(&spec);
 }
 
 static void test_buffers(void) {

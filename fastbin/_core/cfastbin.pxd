@@ -1,7 +1,7 @@
 """The part of the C header that the extensions use."""
 
 from libc.stddef cimport ptrdiff_t, size_t
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 
 cdef extern from "fastbin.h" nogil:
@@ -79,6 +79,13 @@ cdef extern from "fastbin.h" nogil:
         const double *slice_cuts
         const int64_t *slice_label_sums
         const int64_t *atom_counts
+        double sampling_rate
+        const int64_t *pool_counts
+        const int64_t *population_counts
+        double accept_above
+        double reject_below
+        const char *decision
+        size_t decision_size
 
     ctypedef struct fastbin_rows:
         size_t struct_size
@@ -153,6 +160,8 @@ cdef extern from "fastbin.h" nogil:
     fastbin_status fastbin_assign_one(const fastbin_model *model, double score, uint64_t key, int32_t *bin)
     fastbin_status fastbin_step_one(const fastbin_model *model, double score, uint64_t key, int32_t *step)
     fastbin_status fastbin_predict(const fastbin_model *model, const fastbin_rows *rows, double *values, size_t *bad_row)
+    fastbin_status fastbin_decide_one(const fastbin_model *model, double score, int32_t *decision)
+    fastbin_status fastbin_decide(const fastbin_model *model, const fastbin_rows *rows, int8_t *decisions, size_t *bad_row)
     fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins, size_t *bad_row)
     fastbin_status fastbin_step(const fastbin_model *model, const fastbin_rows *rows, int32_t *steps, size_t *bad_row)
     fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table, size_t width,

@@ -69,6 +69,7 @@ FIELDS = (
     Field("delta", "number", low=0.0, high=1.0, absent=ALWAYS),
     Field("odds_ratio", "number", low=5e-324, absent=ALWAYS),
     Field("weights", "word", absent="given"),
+    Field("sampling_rate", "number", low=0.0, high=1.0, absent=0.0),
     Field("edges_share", "number", low=0.0, high=1.0, absent=0.0),
     Field("clip", "number", low=0.0, high=0.5, absent=0.0),
     Field("fingerprint", "key", absent=0),
@@ -77,6 +78,9 @@ FIELDS = (
     Field("note_bytes", "other", absent=b""),
     Field("event", "text", absent=""),
     Field("provenance", "text", absent=""),
+    Field("accept_above", "other", absent=np.inf),
+    Field("reject_below", "other", high="accept_above", absent=-np.inf),
+    Field("decision", "text", absent=""),
     Field("edges", "numbers", "edges"),
     Field("edge_keys", "keys", "edges"),
     Field("values", "numbers", "steps", low=0.0, high=1.0),
@@ -88,6 +92,8 @@ FIELDS = (
     Field("weight_square_sums", "numbers", "bins", low=0.0),
     Field("tie_counts", "integers", "bins", 3, low=0),
     Field("atom_counts", "integers", "bins", 2, low=0),
+    Field("pool_counts", "integers", "bins", low="counts"),
+    Field("population_counts", "integers", "bins", low="counts"),
     Field("step_counts", "integers", "steps", low=0, high="n_samples"),
     Field("unlabelled_counts", "integers", "steps", low=0),
     Field("pairs", "numbers", "steps", 2, low=0.0, high=1.0),
@@ -102,10 +108,13 @@ OF_KIND = {
     kind: tuple(field.name for field in FIELDS if field.kind == kind) for kind in ("word", "integer", "key", "number")
 }  # fmt: skip
 # What `from_parts` takes in another form than JSON has it, and what it takes and a model shows by the same name, as it is.
-OTHERWISE = ("map", "map_parameters", "score_min", "score_max", "note_bytes", "provenance")
+OTHERWISE = (
+    "map", "map_parameters", "score_min", "score_max", "note_bytes", "provenance", "accept_above", "reject_below", "decision",
+)  # fmt: skip
 PARTS = (*(field.name for field in FIELDS if field.name not in OTHERWISE), "score_range")
 
 NO_RATE = (0, 0.0, 0, 0)
+MOST_BYTES_OF_A_DECISION = 65_536  # FASTBIN_MAX_DECISION_SIZE
 
 
 def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:
@@ -118,6 +127,25 @@ def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:
         check_integer(rate.n_samples, "n_samples of a class rate"),
         check_integer(rate.n_positive, "n_positive of a class rate"),
     )
+
+
+def decision_part(decision: Any) -> tuple[float, float, bytes]:
+    """A decision as C takes it: accept above, reject below, and the record, which is empty for none."""
+    if decision is None:
+        return 0.0, 0.0, b""
+    if isinstance(decision, tuple):  # the parts of one that a model carries already
+        return decision
+    if not all(hasattr(decision, name) for name in ("accept_above", "reject_below", "to_json")):
+        remedy = "pass a Decision of fastbin.decide, or None"
+        raise InputTypeError(f"is of type {type(decision).__name__}", remedy, argument="decision")
+    above, below = decision.accept_above, decision.reject_below
+    if not below <= above:
+        raise InputError(f"rejects below {below!r} and accepts above {above!r}", "bands must not overlap", argument="decision")
+    record = decision.to_json().encode()
+    if len(record) > MOST_BYTES_OF_A_DECISION:
+        remedy = f"a model holds at most {MOST_BYTES_OF_A_DECISION}"
+        raise InputError(f"is {len(record)} bytes of JSON", remedy, argument="decision")
+    return above, below, record
 
 
 def check_range(score_range: Any) -> tuple[float, float]:
@@ -162,6 +190,7 @@ def native_parts(**parts: Any) -> dict[str, Any]:
         "score_max": high,
         "note": note.encode(),
         "event": check_event(parts["event"]),
+        "decision": decision_part(parts["decision"]),
         "source_rate": rate_part(None if rates is None else rates.source),
         "target_rate": rate_part(None if rates is None else rates.target),
     }

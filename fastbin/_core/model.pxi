@@ -2,7 +2,7 @@
 
 
 cdef enum Output:
-    VALUES, BINS, STEPS, TABLE_ROWS
+    VALUES, BINS, STEPS, TABLE_ROWS, DECISIONS
 
 
 cdef fastbin_status score_rows(
@@ -15,12 +15,16 @@ cdef fastbin_status score_rows(
         return fastbin_lookup(model, rows, table, width, <double *>filled, bad_row)
     if output == BINS:
         return fastbin_assign(model, rows, <int32_t *>filled, bad_row)
+    if output == DECISIONS:
+        return fastbin_decide(model, rows, <int8_t *>filled, bad_row)
     return fastbin_step(model, rows, <int32_t *>filled, bad_row)
 
 
 cdef cnp.ndarray output_array(Output output, out, cnp.npy_intp n_rows, cnp.npy_intp width):
     """The array to fill: `out` if it is given and fits."""
     cdef int typenum = cnp.NPY_INT32 if output == BINS or output == STEPS else cnp.NPY_FLOAT64
+    if output == DECISIONS:
+        typenum = cnp.NPY_INT8
     cdef cnp.npy_intp shape[2]
     if out is not None:
         return check_out(out, typenum, n_rows)
@@ -99,6 +103,24 @@ cdef class NativeModel(ModelOwner):
         """The step of one score, from 0, which is its bin where bins have one step; otherwise as `assign_one`."""
         return self._one(STEPS, score, tie_key)
 
+    def decide_one(self, score):
+        """The decision that the model carries, about one score: 1 accept, 0 abstain, -1 reject; errors as in `decide`."""
+        cdef int32_t decision = 0
+        cdef double number = PyFloat_AS_DOUBLE(score) if PyFloat_Check(score) else number_of(score)
+        cdef fastbin_status status
+        self._refuse_undecided()
+        status = fastbin_decide_one(self.model, number, &decision)
+        if status != FASTBIN_OK:
+            succeed_with(status, &self.spec, number, -1, 0, "model")
+        return decision
+
+    cdef int _refuse_undecided(self) except -1:
+        if self.model == NULL:
+            self._refuse_empty()
+        if self.spec.decision_size == 0:
+            raise InputError("this model carries no decision", "model.with_decision(decision) gives one that does")
+        return 0
+
     # ------------------------------------------------------------------ many scores
 
     cdef object _score(self, Output output, scores, keys, seed, nan, out, const double *table, cnp.npy_intp width):
@@ -137,6 +159,8 @@ cdef class NativeModel(ModelOwner):
         cdef size_t row_size = sizeof(double) if output == VALUES else <size_t>width * sizeof(double)
         if output == BINS or output == STEPS:
             row_size = sizeof(int32_t)
+        elif output == DECISIONS:
+            row_size = sizeof(int8_t)
         if rows.n_rows < RELEASE_GIL_FROM:
             status = score_rows(self.model, rows, output, table, width, filled, &bad_row)
         while rows.n_rows >= RELEASE_GIL_FROM and first < rows.n_rows and status == FASTBIN_OK:
@@ -203,6 +227,43 @@ cdef class NativeModel(ModelOwner):
         Where each bin is one step these are its bins; `assign` gives the bins of any model.
         """
         return self._score(STEPS, scores, tie_keys, seed, nan, out, NULL, 0)
+
+    def decide(self, scores, *, nan="error"):
+        """Accept, abstain or reject, by the decision that the model carries.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            As in `predict`. A score outside the range of the model is refused, or taken as the end of the range next to it.
+        nan : {"error", "propagate"}
+            Whether a NaN score, or a null, is refused, or gives 0: nothing is decided about it.
+
+        Returns
+        -------
+        ndarray of shape (n,), int8
+            1 where the score is above `decision.accept_above`, -1 where it is below `decision.reject_below`, otherwise 0. A
+            score that equals a threshold is 0. For a column of a data frame or of Arrow, one like it.
+
+        Raises
+        ------
+        InputError
+            If the model carries no decision; for the first score that is NaN or outside the range, with its position.
+
+        Notes
+        -----
+        O(n). No key decides: scores are compared, not bins.
+
+        Examples
+        --------
+        >>> import fastbin as fb
+        >>> from types import SimpleNamespace
+        >>> bands = SimpleNamespace(accept_above=0.8, reject_below=0.2, to_json=lambda: "{}")
+        >>> model = fb.FixedWidthBinning(n_bins=2).fit([0.1, 0.4, 0.7], [0, 0, 1]).model_.with_decision(bands)
+        >>> model.decide([0.1, 0.5, 0.8, 0.9])
+        array([-1,  0,  0,  1], dtype=int8)
+        """
+        self._refuse_undecided()
+        return self._score(DECISIONS, scores, None, None, nan, None, NULL, 0)
 
     def lookup(self, scores, table, *, tie_keys=None, seed=None, nan="error"):
         """One row of a float64 (n_bins, width) table per score, in one pass; other arguments and errors as in `predict`."""

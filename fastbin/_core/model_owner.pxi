@@ -123,11 +123,13 @@ cdef class ModelOwner:
         tuple source_rate=_NO_RATE, tuple target_rate=_NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
         first_step=None, step_counts=None, unlabelled_counts=None, tie_counts=None, double edges_share=0.0, double clip=0.0,
         knots=None, slice_cuts=None, slice_label_sums=None, atom_counts=None, bytes event=b"", bytes provenance=b"",
+        double sampling_rate=0.0, pool_counts=None, population_counts=None, tuple decision=(0.0, 0.0, b""),
     ):
         """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
         cdef ModelOwner self = cls.__new__(cls)
         cdef fastbin_model_spec spec
         cdef int i
+        cdef bytes record = decision[2]
         memset(&spec, 0, sizeof(spec))
         spec.struct_size = sizeof(spec)
         spec.kind, spec.scheme, spec.ties, spec.map = kind, scheme, ties, map
@@ -142,6 +144,7 @@ cdef class ModelOwner:
         spec.counts, spec.label_sums = given_integers(counts), given_integers(label_sums)
         spec.step_counts, spec.unlabelled_counts = given_integers(step_counts), given_integers(unlabelled_counts)
         spec.tie_counts, spec.atom_counts = given_integers(tie_counts, 2), given_integers(atom_counts, 2)
+        spec.pool_counts, spec.population_counts = given_integers(pool_counts), given_integers(population_counts)
         spec.weight_sums, spec.weighted_label_sums = given_doubles(weight_sums), given_doubles(weighted_label_sums)
         spec.weight_square_sums, spec.pairs = given_doubles(weight_square_sums), given_doubles(pairs, 2)
         spec.n_knots, spec.knots = <int32_t>len(knots) if knots is not None else 0, given_doubles(knots, 2)
@@ -154,6 +157,8 @@ cdef class ModelOwner:
         spec.note, spec.note_size = PyBytes_AS_STRING(note), len(note)
         spec.event, spec.event_size = PyBytes_AS_STRING(event), len(event)
         spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
+        spec.accept_above, spec.reject_below, spec.sampling_rate = decision[0], decision[1], sampling_rate
+        spec.decision, spec.decision_size = PyBytes_AS_STRING(record), len(record)
         spec.source_rate_origin, spec.source_rate, spec.source_count, spec.source_ones = source_rate
         spec.target_rate_origin, spec.target_rate, spec.target_count, spec.target_ones = target_rate
         spec.out_of_range, spec.weights, spec.fingerprint = out_of_range, weights, fingerprint
@@ -303,6 +308,27 @@ cdef class ModelOwner:
         if self.spec.atom_counts == NULL:
             return None
         return self._view(self.spec.atom_counts, 2 * self.spec.n_bins, cnp.NPY_INT64).reshape(-1, 2)
+
+    @property
+    def pool_counts(self):
+        """int64 (n_bins,): the rows of the pool that the labelled ones were drawn from, bin by bin, or ``None``."""
+        return self._column(self.spec.pool_counts, cnp.NPY_INT64)
+
+    @property
+    def population_counts(self):
+        """int64 (n_bins,): the rows of a batch of known size, part of which is labelled, or ``None``."""
+        return self._column(self.spec.population_counts, cnp.NPY_INT64)
+
+    @property
+    def sampling_rate(self):
+        """float: the known rate at which samples with label 0 were kept; the values are those before. 0 where none is known."""
+        return self.spec.sampling_rate
+
+    @property
+    def _decision(self):
+        """Accept above, reject below, and the record of the decision; the record is empty where the model carries none."""
+        record = self.spec.decision[: self.spec.decision_size] if self.spec.decision_size else b""
+        return self.spec.accept_above, self.spec.reject_below, record
 
     @property
     def edges_share(self):

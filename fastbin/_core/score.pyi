@@ -7,6 +7,7 @@ from typing_extensions import Self, disjoint_base
 from fastbin._base.array_types import Array, Float64s, Int32s, Int64s, SeriesT, UInt8s, UInt64s
 
 _Rate = tuple[int, float, int, int]
+_Decision = tuple[float, float, bytes]
 
 def library_version() -> str: ...
 def status_text(status: int) -> str: ...
@@ -27,6 +28,10 @@ class ModelOwner:
     unlabelled_counts: Final[Int64s | None]
     tie_counts: Final[Int64s | None]
     atom_counts: Final[Int64s | None]
+    pool_counts: Final[Int64s | None]
+    population_counts: Final[Int64s | None]
+    sampling_rate: Final[float]
+    _decision: Final[_Decision]
     edges_share: Final[float]
     clip: Final[float]
     knots: Final[Float64s | None]
@@ -61,6 +66,8 @@ class ModelOwner:
         step_counts: Array | None = None, unlabelled_counts: Array | None = None, tie_counts: Array | None = None,
         edges_share: float = 0.0, clip: float = 0.0, knots: Array | None = None, slice_cuts: Array | None = None,
         slice_label_sums: Array | None = None, atom_counts: Array | None = None, event: bytes = b"", provenance: bytes = b"",
+        sampling_rate: float = 0.0, pool_counts: Array | None = None, population_counts: Array | None = None,
+        decision: _Decision = ...,
     ) -> Self: ...  # fmt: skip
     def _read_into(self, data: bytes | memoryview) -> None: ...
     def to_bytes(self) -> bytes: ...
@@ -71,6 +78,11 @@ _Owner = TypeVar("_Owner", bound=ModelOwner)
 class NativeModel(ModelOwner):
     def predict_one(self, score: float, tie_key: int | None = None) -> float: ...
     def assign_one(self, score: float, tie_key: int | None = None) -> int: ...
+    def decide_one(self, score: float) -> int: ...
+    @overload
+    def decide(self, scores: SeriesT, *, nan: str = "error") -> SeriesT: ...
+    @overload
+    def decide(self, scores: Any, *, nan: str = "error") -> npt.NDArray[np.int8]: ...
     @overload
     def predict(
         self, scores: SeriesT, *, tie_keys: Any = None, seed: int | None = None, out: None = None, nan: str = "error"

@@ -221,7 +221,7 @@ SINGLE = {
 }  # fmt: skip
 OTHER = {
     "map_parameters": list_of(NUMBER), "score_min": unbounded(-math.inf), "score_max": unbounded(math.inf), "rates": RATES,
-    "note_bytes": BYTES,
+    "note_bytes": BYTES, "accept_above": NUMBER, "reject_below": NUMBER,
 }  # fmt: skip
 
 
@@ -373,6 +373,7 @@ def _model_members(model: BinnedModel) -> dict[str, Any]:
     parts: dict[str, Any] = {name: getattr(model, name) for name in MODEL_MEMBERS if name not in (*OTHERWISE, "note")}
     parts |= {"map": word, "map_parameters": parameters, "score_min": low, "score_max": high}
     parts["provenance"] = model._provenance.decode()
+    parts |= _decision_members(model)
     try:
         parts["note"] = model._note.decode("utf8")
     except UnicodeDecodeError:
@@ -383,6 +384,23 @@ def _model_members(model: BinnedModel) -> dict[str, Any]:
         if not parts[name].any() and (name == "edge_keys" or not len(parts[name])):
             parts[name] = None
     return _written({name: value for name, value in parts.items() if not _is_absent(name, value)}, MODEL_MEMBERS)
+
+
+def _decision_members(model: BinnedModel) -> dict[str, Any]:
+    above, below, record = model._decision
+    return {"accept_above": above, "reject_below": below, "decision": record.decode()} if record else {}
+
+
+def _read_decision(members: dict[str, Any], place: str) -> tuple[float, float, bytes] | None:
+    """The parts of a decision; infinite thresholds are left out of the text."""
+    names = ("accept_above", "reject_below")
+    above, below = (members.pop(name, ABSENT[name]) for name in names)
+    record = members.pop("decision", "").encode()
+    if not record and (above, below) != (math.inf, -math.inf):
+        raise FormatError(f"{place} has {' or '.join(names)} and no decision, of which they are part")
+    if not below <= above:
+        raise refused(f"{place}.reject_below", below, f"a number of at most accept_above, {above!r},")
+    return (above, below, record) if record else None
 
 
 def _is_absent(name: str, value: Any) -> bool:
@@ -480,7 +498,8 @@ def _read_model(value: Any, place: str) -> BinnedModel:
             raise refused(f"{place}.rates.{side}.origin", getattr(rates, side).origin, "given, counted or estimated")
     score_range = members.pop("score_min"), members.pop("score_max")
     provenance = members.pop("provenance", "").encode()
-    parts = {**{name: absent for name, absent in ABSENT.items() if name != "note_bytes"}, **members}
+    decision = _read_decision(members, place)
+    parts = {**{name: absent for name, absent in ABSENT.items() if name != "note_bytes"}, **members, "decision": decision}
     for name in ("edges", "values"):
         parts[name] = np.zeros(0) if parts[name] is None else parts[name]
     try:
@@ -632,7 +651,7 @@ def _faults_of_model(parts: Mapping[str, Any], place: str) -> Iterator[FormatErr
 def _beyond(field: Field, parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
     """The first entry beyond its limits."""
     own = np.asarray(parts[field.name])
-    least, most = (_limits(limit, own, parts) for limit in (field.low, field.high))
+    least, most = _limits(field.low, own, parts, -math.inf), _limits(field.high, own, parts, math.inf)
     for at in zip(*np.nonzero(np.atleast_1d((own < least) | (own > most))), strict=True):
         here = tuple(map(int, at))[: own.ndim]
         start, end = least[here].item(), most[here].item()
@@ -641,10 +660,10 @@ def _beyond(field: Field, parts: Mapping[str, Any], place: str) -> Iterator[Form
         return
 
 
-def _limits(limit: Limit, own: Array, parts: Mapping[str, Any]) -> Array:
+def _limits(limit: Limit, own: Array, parts: Mapping[str, Any], unlimited: float) -> Array:
     """The limit of each entry."""
     of_all = parts.get(limit) if isinstance(limit, str) else limit
-    return np.broadcast_to(np.inf if of_all is None else np.asarray(of_all), own.shape)
+    return np.broadcast_to(unlimited if of_all is None else np.asarray(of_all), own.shape)
 
 
 MODEL = JsonKind(_model_members, _read_model)

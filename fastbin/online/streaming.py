@@ -505,6 +505,11 @@ def require_continuable(partition: BinnedModel) -> None:
             "the fit has real weights, and a weighted tally cannot be counted on (its labels are not draws from the bins); "
             "begin at zero (continue_fit=False)"
         )
+    if partition.pool_counts is not None or partition.population_counts is not None:
+        raise GuaranteeError(
+            "the samples of the fit were drawn bin by bin from a pool, or are part of a batch of known size, and those to come "
+            "are not; begin at zero (continue_fit=False)"
+        )
     if not SCHEMES[partition.scheme].continuable:
         raise GuaranteeError(
             f"the tally of scheme {partition.scheme!r} is not one of independent draws from bins fixed before (Gupta & Ramdas "

@@ -36,7 +36,8 @@ def test_the_compiled_code_looks_at_the_length_too() -> None:
         map_parameters=(), score_range=None, n_bins_asked=0, n_samples=None, n_positive=None, n_tied=0, seed=0, note="",
         rates=None, out_of_range="refuse", weights="given", fingerprint=0, delta=0.0, odds_ratio=1.0,
         first_step=None, step_counts=None, unlabelled_counts=None, tie_counts=None, atom_counts=None, edges_share=0.0, clip=0.0,
-        knots=None, slice_cuts=None, slice_label_sums=None, event="", provenance=None,
+        knots=None, slice_cuts=None, slice_label_sums=None, event="", provenance=None, sampling_rate=0.0, pool_counts=None,
+        population_counts=None, decision=None,
     )  # fmt: skip
     assert fb.BinnedModel._create(**taken).n_bins == 2
     refuses("InputError: map_parameters has 8 entries;", fb.BinnedModel._create, **{**taken, "map_parameters": (1.1,) * 8})

@@ -208,7 +208,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"atom_counts": [[1, 0], [4, 2], [3, 2]]}, TALLY),
     ({"atom_counts": [[0, 0], [4, 2]]}, "InputError atom_counts: has shape (2, 2); a step model with 7 values and 3 bins"),
     ({"ties": "upper"}, TALLY),
-    ({"edges_share": 0.0}, "InputError: n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share or"),
+    ({"edges_share": 0.0}, "InputError: n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share,"),
     ({"clip": 0.1}, "InputError: the map parameters, clip or knots are not finite or out of bounds"),
 ]  # fmt: skip
 
