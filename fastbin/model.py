@@ -192,7 +192,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         """This model with some of its parts changed, by the names of `from_parts`."""
         word, parameters = self.map
         parts: dict[str, Any] = {name: getattr(self, name) for name in PARTS}
-        more = {"map": word, "map_parameters": parameters, "provenance": self._provenance}
+        more: dict[str, Any] = {"map": word, "map_parameters": parameters, "provenance": self._provenance}
         more["decision"] = self._decision if self._decision[2] else None
         return BinnedModel.from_parts(**{**parts, **more, **changes})
 
