@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
+Int8s = npt.NDArray[np.int8]
 UInt8s = npt.NDArray[np.uint8]
 Int32s = npt.NDArray[np.int32]
 UInt32s = npt.NDArray[np.uint32]

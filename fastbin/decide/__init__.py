@@ -2,4 +2,7 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from fastbin.decide.decision import Decision
+from fastbin.decide.thresholds import accept_threshold
+
+__all__ = ["Decision", "accept_threshold"]
