@@ -13,7 +13,7 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s, UInt8s
 from fastbin._base.checks import check_alpha, check_labels, check_number, check_same_length, check_scores, check_seed, event_of
-from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
 from fastbin._fit.edges import split_samples
 from fastbin._fit.rows import Rows
@@ -177,7 +177,8 @@ class _Goal(NamedTuple):
 def _check_goal(precision: Any, npv: Any, cost: Any, delta: float) -> _Goal:
     if cost is not None:
         if precision is not None or npv is not None:
-            raise InputError("stands for targets of its own", "leave out precision and npv, or leave out cost", argument="cost")
+            remedy = "give either that, or targets"
+            raise InputError("stands for targets of precision and npv", remedy, argument="cost")
         pair = _check_cost(cost)
         target = pair[0] / (pair[0] + pair[1])
         bands = (_Band(ACCEPT, target, delta / 2.0), _Band(REJECT, pair[1] / (pair[0] + pair[1]), delta / 2.0))
@@ -188,7 +189,10 @@ def _check_goal(precision: Any, npv: Any, cost: Any, delta: float) -> _Goal:
         if value is not None
     }
     if not targets:
-        raise InputError("no target is given", "pass precision=, npv= or both, or cost=")
+        raise InputError(
+            "no target is given",
+            Wording("pass precision=, npv= or both, or cost=", "say --precision, --npv or both, or --cost"),
+        )
     bands = tuple(_Band(name, target, delta / len(targets)) for name, target in targets.items())
     return _Goal(targets.get(ACCEPT), targets.get(REJECT), None, delta, bands)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference.decide as slow
 from wordings import refused, refuses
 
 import fastbin as fb
+import reference.decide as slow
 from fastbin.decide import Decision, accept_threshold
 from fastbin.decide import decision as module
 
@@ -111,8 +111,8 @@ def test_the_mirror_of_a_sample_has_the_mirrored_bands() -> None:
 def test_decisions_are_two_comparisons(decision: Decision) -> None:
     above, below = decision.accept_above, decision.reject_below
     assert below < above
-    scores = [above, np.nextafter(above, 2), np.nextafter(above, -1), below, np.nextafter(below, -1), np.nextafter(below, 2), 0, 1]
-    expected = [0, 1, 0, 0, -1, 0, -1, 1]
+    scores = [0.0, *np.nextafter(below, [-1, below, 2]), *np.nextafter(above, [-1, above, 2]), 1.0]
+    expected = [-1, -1, 0, 0, 0, 0, 1, 1]
     made = decision.decide(scores)
     assert (made.dtype, made.tolist()) == (np.int8, expected)
     assert [decision.decide_one(float(score)) for score in scores] == expected
@@ -225,7 +225,8 @@ def test_other_texts_are_refused(decision: Decision) -> None:
     text = decision.to_json()
     for other, told in (
         ("", "not JSON"), (b"\xff", "not JSON"), ("[" * 100_000, "nested too deeply"), ("[]", "not a decision"),
-        (text.replace(": ", ":"), "not how to_json says"), (text.replace('"npv"', '"delta": 0.1, "npv"'), "not how to_json says"),
+        (text.replace(": ", ":"), "not how to_json says"),
+        (text.replace('"npv"', '"delta": 0.1, "npv"'), "not how to_json says"),
         (text.replace('"delta": 0.1', '"delta": 1e999'), "delta"),
     ):  # fmt: skip
         refused(fb.FormatError, told, Decision.from_json, other)
