@@ -90,7 +90,7 @@ class Decision(Table):
 
     @property
     def assumption(self) -> str:
-        """What the promise needs; nothing is assumed of the scores, nor of how the truth depends on them."""
+        """The assumptions of the promise, as a text; none is about the scores, or how the truth depends on them."""
         return (
             "the rows are independent draws from the population that will be scored, the scores were trained on other data, "
             "and labels of these rows had no part in thresholds that were given"
@@ -149,7 +149,7 @@ class Decision(Table):
         return {name: [getattr(test, name) for test in self.sequence] for name in CutTest._fields}
 
     def _promise(self) -> str:
-        """What holds of both bands."""
+        """The promise about both bands."""
         if self.cost is not None:
             return (
                 f"each part of what is accepted costs no more than if it were rejected, and the reverse, at {self.cost[0]:g} a "

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Bools, Float64s, Int64s, UInt8s
+from fastbin._base.array_types import Float64s, Int64s, UInt8s
 from fastbin._base.checks import check_alpha, check_labels, check_number, check_same_length, check_scores, check_seed, event_of
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
@@ -133,7 +133,7 @@ def accept_threshold(
 
 
 class _Band(NamedTuple):
-    """What one band promises: the least frequency of right decisions in it, at a level."""
+    """The promise of one band: a least frequency of right decisions in it, at a level."""
 
     name: str
     target: float
@@ -159,7 +159,7 @@ class _Goal(NamedTuple):
     bands: tuple[_Band, ...]
 
     def n_cuts(self, n: int) -> int:
-        """Of slices there are fewer: each is tested by its own rows, and n^(2/3) of them balance its width and its noise."""
+        """Slices are fewer: each is tested by its own rows, and n^(2/3) of them balance its width and its noise."""
         if self.cost is not None:
             return max(2, round(n ** (1.0 / 3.0)))
         return min(MOST_CUTS, max(LEAST_CUTS, n // ROWS_PER_CUT))
@@ -181,8 +181,8 @@ def _check_goal(precision: Any, npv: Any, cost: Any, delta: float) -> _Goal:
             raise InputError("stands for targets of precision and npv", remedy, argument="cost")
         pair = _check_cost(cost)
         target = pair[0] / (pair[0] + pair[1])
-        bands = (_Band(ACCEPT, target, delta / 2.0), _Band(REJECT, pair[1] / (pair[0] + pair[1]), delta / 2.0))
-        return _Goal(None, None, pair, delta, bands)
+        accept, reject = _Band(ACCEPT, target, delta / 2.0), _Band(REJECT, pair[1] / (pair[0] + pair[1]), delta / 2.0)
+        return _Goal(None, None, pair, delta, (accept, reject))
     targets = {
         name: _check_target(value, argument)
         for name, argument, value in ((ACCEPT, "precision", precision), (REJECT, "npv", npv))
@@ -268,8 +268,6 @@ def _start(band: _Band, pilot: Rows, cuts: Float64s, n: int) -> int:
     is smooth where they are few. Its law is taken as normal; nothing of this touches the promise.
     """
     scores, right = _seen(band, pilot)
-    order = np.argsort(scores, kind="stable")
-    scores, right = scores[order], right[order].astype(np.float64)
     n_pilot = len(scores)
     middle = (np.searchsorted(scores, scores, "left") + np.searchsorted(scores, scores, "right")) / (2.0 * n_pilot)
     smooth = _logistic(special_functions().ndtri(np.clip(middle, 0.5 / n_pilot, 1.0 - 0.5 / n_pilot)), right)
@@ -286,7 +284,7 @@ def _start(band: _Band, pilot: Rows, cuts: Float64s, n: int) -> int:
     return int(np.argmax(chance)) if np.isfinite(chance).any() else len(cuts) - 1
 
 
-def _logistic(feature: Float64s, right: Float64s) -> Float64s:
+def _logistic(feature: Float64s, right: Int64s) -> Float64s:
     """The fitted values of a logistic map, drawn a little to 1/2 and to a slope of 0, so that it exists for any labels."""
     columns = np.stack([np.ones_like(feature), feature], axis=1)
     parameters, ridge = np.zeros(2), np.array([0.05, 0.2])
@@ -300,9 +298,11 @@ def _logistic(feature: Float64s, right: Float64s) -> Float64s:
 # ---------------------------------------------------------------------- tests
 
 
-def _seen(band: _Band, rows: Rows) -> tuple[Float64s, Bools]:
-    """Scores of which larger ones belong to the band, and whether it decides each row rightly."""
-    return band.sign * rows.scores, rows.labels == (1 if band.name == ACCEPT else 0)
+def _seen(band: _Band, rows: Rows) -> tuple[Float64s, Int64s]:
+    """Scores of which larger ones belong to the band, ascending, and 1 for each row that it decides rightly."""
+    scores = band.sign * rows.scores
+    order = np.argsort(scores, kind="stable")
+    return scores[order], (rows.labels == (1 if band.name == ACCEPT else 0))[order].astype(np.int64)
 
 
 def _sequence(band: _Band, pilot: Rows, rest: Rows, cuts: Float64s, *, in_slices: bool) -> list[CutTest]:
@@ -313,10 +313,9 @@ def _sequence(band: _Band, pilot: Rows, rest: Rows, cuts: Float64s, *, in_slices
     start = _start(band, pilot, places, len(rest)) if len(pilot) else 0
     places = places[start:]
     scores, right = _seen(band, rest)
-    order = np.argsort(scores, kind="stable")
-    first = np.searchsorted(scores[order], places, "right")
+    first = np.searchsorted(scores, places, "right")
     counts = len(scores) - first
-    sums = np.append(np.cumsum(right[order][::-1], dtype=np.int64)[::-1], 0)[first]
+    sums = np.append(np.cumsum(right[::-1])[::-1], 0)[first]
     if in_slices:
         counts, sums = np.diff(counts, prepend=0), np.diff(sums, prepend=0)
     bounds = lower_ends(sums, counts, band.level)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputTypeError
@@ -70,8 +71,8 @@ def decision_plot(decision: Decision, *, ax: Axes | None = None) -> Axes:
             ends = (edges[band], high) if band == ACCEPT else (low, edges[band])
             ax.axvspan(*ends, color=style.colour, alpha=0.12, linewidth=0.0)
             ax.axvline(edges[band], color=style.colour, linewidth=1.0)
-            place = {"transform": ax.get_xaxis_transform(), "ha": "center", "fontsize": "small", "color": look.ink}
-            ax.text(sum(ends) / 2.0, 0.02, band, **place)
+            place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center", "fontsize": "small"}
+            ax.text(sum(ends) / 2.0, 0.02, band, color=look.ink, **place)
     if not any(map(math.isfinite, edges.values())):
         annotate(ax, "no threshold passed: all scores abstain")
     ax.set(xlim=(low, high), xlabel="threshold on the score", ylabel="frequency")

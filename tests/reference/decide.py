@@ -133,7 +133,7 @@ def logistic(feature: list[float], right: list[int]) -> list[float]:
 
 
 def best_pair(tests: list[CutTest], scores: list[float]) -> tuple[float, float]:
-    """Of the passed cuts the pair that decides most and nothing twice; of several, in descending order, the middle one."""
+    """The pair of passed cuts that decides most and nothing twice; of several, in descending order, the middle one."""
     accepts = sorted((test.threshold for test in tests if test.passed and test.band == "accept"), reverse=True)
     rejects = [test.threshold for test in tests if test.passed and test.band == "reject"]
     pairs = []

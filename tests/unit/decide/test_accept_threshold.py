@@ -79,7 +79,7 @@ def test_thresholds_are_those_of_the_reference(name: str, kind: str) -> None:
 
 
 def test_bounds_are_clopper_and_pearson() -> None:
-    """Of 100 rows at a precision of .9 and delta .1, 95 must be right; the bound of a test is the end of the interval."""
+    """At a precision of .9 and delta .1, 95 of 100 rows must be right; the bound of a test is the end of the interval."""
     scores = np.ones(100)
     for x in range(85, 101):
         labels = np.arange(100) < x
