@@ -46,7 +46,7 @@ def _numbers(text: str | None) -> tuple[float, ...] | None:
 @options.option("--cost FP,FN", "The costs of a false positive and of a false negative, in place of both.", str)
 @options.option("--delta A", "The probability that the promise fails.", default=0.1)
 @options.option("--thresholds LIST", "The only thresholds to choose from; these rows had no part in them.", str)
-@options.option("--seed N", "Of the random tenth of the rows that places the tests.", options.SEED, 0)
+@options.option("--seed N", "The seed of the random tenth of the rows that places the tests.", options.SEED, 0)
 @options.option("-o --output FILE", "The JSON file to write, as Decision.from_json reads it; - prints it.")
 @options.as_json
 @options.tables
