@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import ScoreRange, alpha_by_name, check_alpha
-from fastbin._base.errors import GuaranteeError
+from fastbin._base.errors import FormatError, GuaranteeError
 from fastbin._base.frames import like
 from fastbin._core.fields import PARTS, native_parts
 from fastbin._core.schemes import (
@@ -33,6 +33,7 @@ from fastbin._model.parts import NAMES_OF_ENDS, At, Parts, Saved
 
 if TYPE_CHECKING:
     from fastbin._base.cells import Key
+    from fastbin._model.decision import Decision
     from fastbin.guarantees import Certificate
 
 
@@ -68,6 +69,7 @@ class BinnedModel(Saved, NativeModel, Parts):
     sampling_rate : float
     event : str
     provenance : dict, or None
+    decision : Decision, or None
 
     Notes
     -----
@@ -240,8 +242,36 @@ class BinnedModel(Saved, NativeModel, Parts):
         ------
         InputError, InputTypeError
             For what is not a decision, or one whose bands overlap.
+
+        Notes
+        -----
+        The decision is about scores, and holds for the model whose scores it was found on. The models of a set keep their own.
+
+        Examples
+        --------
+        >>> import fastbin as fb
+        >>> scores = [i / 1000 for i in range(1000)]
+        >>> labels = [score > 0.6 for score in scores]
+        >>> model = fb.UniformMassBinning(n_bins=2).fit(scores, labels).model_
+        >>> model = model.with_decision(fb.decide.accept_threshold(scores, labels, precision=0.9, npv=0.9))
+        >>> model.decide([0.3, 0.99]), model.decision.precision
+        (array([-1,  1], dtype=int8), 0.9)
         """
         return self._derived("with_decision", decision=decision)
+
+    @property
+    def decision(self) -> Decision | None:
+        """The decision that the model carries, and `decide` follows; ``None`` without one."""
+        above, below, record = self._decision
+        if not record:
+            return None
+        from fastbin._model.decision import Decision
+
+        decision = Decision.from_json(record)
+        if (decision.accept_above, decision.reject_below) != (above, below):
+            problem = f"the model accepts above {above!r} and rejects below {below!r}, and its record says others"
+            raise FormatError(f"{problem}; give the model its decision again by with_decision")
+        return decision
 
     def same_map(self, other: BinnedModel) -> bool:
         """Whether another model gives every score and key the same probability, and the same Venn pair.

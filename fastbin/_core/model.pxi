@@ -256,11 +256,12 @@ cdef class NativeModel(ModelOwner):
         Examples
         --------
         >>> import fastbin as fb
-        >>> from types import SimpleNamespace
-        >>> bands = SimpleNamespace(accept_above=0.8, reject_below=0.2, to_json=lambda: "{}")
-        >>> model = fb.FixedWidthBinning(n_bins=2).fit([0.1, 0.4, 0.7], [0, 0, 1]).model_.with_decision(bands)
-        >>> model.decide([0.1, 0.5, 0.8, 0.9])
-        array([-1,  0,  0,  1], dtype=int8)
+        >>> scores = [i / 1000 for i in range(1000)]
+        >>> labels = [score > 0.6 for score in scores]
+        >>> decision = fb.decide.accept_threshold(scores, labels, precision=0.9)
+        >>> model = fb.UniformMassBinning(n_bins=2).fit(scores, labels).model_.with_decision(decision)
+        >>> model.decide([0.1, 0.99])
+        array([0, 1], dtype=int8)
         """
         self._refuse_undecided()
         return self._score(DECISIONS, scores, None, None, nan, None, NULL, 0)

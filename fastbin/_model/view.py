@@ -11,7 +11,7 @@ import numpy as np
 
 from fastbin._base import html
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
-from fastbin._base.errors import GuaranteeError, MissingDependencyError
+from fastbin._base.errors import FormatError, GuaranteeError, MissingDependencyError
 from fastbin._base.table import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.schemes import SCHEMES
@@ -105,6 +105,7 @@ def _model_facts(model: Model) -> dict[str, str]:
         "Scores accepted": accepted,
         "Ties at boundaries": "" if model.ties == "none" else f"{model.ties}; {model.n_tied:,} calibration samples tied",
         "Seed": str(model.seed),
+        "Decision": decision_words(model),
         "Note": model.note,
     }
 
@@ -156,6 +157,17 @@ def caveats(model: Model) -> Iterator[str]:
         yield f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
     if model.delta > 0.0:
         yield f"Predictions are randomised by up to delta = {model.delta:g}: one score can be given different probabilities."
+
+
+def decision_words(model: Model) -> str:
+    """The decision that a model carries in a sentence; "" without one. A record of another version tells its thresholds."""
+    above, below, record = model._decision
+    if not record:
+        return ""
+    try:
+        return str(model.decision)
+    except FormatError as error:
+        return f"accepts scores above {above:.6g} and rejects scores below {below:.6g}; its record cannot be read ({error})."
 
 
 # ---------------------------------------------------------------------- the bins of a model

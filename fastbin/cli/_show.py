@@ -89,6 +89,8 @@ def _about_bins(model: BinnedModel) -> Iterator[str]:
         yield f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2)."
     if model.rates is not None or model.odds_ratio != 1.0:
         yield f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
+    if decided := view.decision_words(model):
+        yield f"Decision: {decided}"
     if model.map[0] != "none":
         yield f"Map: log-odds = {log_odds(model)}."
     if model.note:
@@ -239,6 +241,9 @@ def _model_as_json(model: BinnedModel, sha256: str, alpha: float) -> dict[str, A
     ends = intervals_of(model, alpha)
     content = {field: getattr(model, field) for field in (*view.FIELDS, "provenance")}
     rates = model.rates
+    above, below, record = model._decision
+    ends_of_bands = {"accept_above": above if above < math.inf else None, "reject_below": below if below > -math.inf else None}
+    content["decision"] = {**ends_of_bands, "record": record.decode()} if record else None
     content["rates"] = None if rates is None else {name: rate._asdict() for name, rate in rates._asdict().items()}
     content["fingerprint"] = f"{model.fingerprint:016x}" if model.fingerprint else None  # 64 bits, beyond JSON's doubles
     content["sha256"] = sha256

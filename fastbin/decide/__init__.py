@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastbin.decide.decision import Decision
+from fastbin._model.decision import Decision
 from fastbin.decide.thresholds import accept_threshold
 
 __all__ = ["Decision", "accept_threshold"]

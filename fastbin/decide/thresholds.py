@@ -17,7 +17,7 @@ from fastbin._base.errors import GuaranteeError, InputError, InputTypeError, Wor
 from fastbin._base.frames import check_same_index
 from fastbin._fit.edges import split_samples
 from fastbin._fit.rows import Rows
-from fastbin.decide.decision import ACCEPT, REJECT, CutTest, Decision
+from fastbin._model.decision import ACCEPT, REJECT, CutTest, Decision
 from fastbin.intervals.binomial import beta_quantile, special_functions
 
 # One row in PILOT_EVERY is in the pilot: of a fifth or a third the tests would miss the rows more than they gain by the start.

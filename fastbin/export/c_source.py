@@ -71,6 +71,7 @@ SHOWN = {
     "upper": ("_upper", "the upper end of the interval of the bin"),
     "lower_if_rising": ("_lower_if_rising", "the lower end for the truth at the score, if it does not fall as scores rise"),
     "upper_if_rising": ("_upper_if_rising", "the upper end for the truth at the score, if it does not fall as scores rise"),
+    "decision": ("_decision", "1 where the decision that the model carries accepts, -1 where it rejects, else 0"),
 }
 LARGEST = 2**63 - 1
 
@@ -97,7 +98,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
         Not randomised; the models of a set have steps.
     name : str
         Of the function, and what all other names begin with.
-    outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}
+    outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising", "decision"}
         What to write functions for; the last four are the ends of `interval`, of bins and of `at="score"`.
     alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
+from fastbin._base.array_types import Array, Float64s, Int32s, Int64s, UInt64s
 from fastbin._base.checks import check_alpha
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
@@ -39,7 +39,12 @@ from fastbin.vector_model import VectorModel
 
 # The ends of intervals: what each interval is about, and which end of it.
 ENDS = {name: (at, end) for at, names in NAMES_OF_ENDS.items() for end, name in enumerate(names)}
-OUTPUTS = ("value", "bin", *ENDS)
+OUTPUTS = ("value", "bin", *ENDS, "decision")
+
+# The outputs that are integers, and what rows without an answer get: bin -1; and nothing is decided about them.
+INTEGERS = {"bin": -1, "decision": 0}
+
+DECISION_ALONE = ("decision",)
 
 # What rows of unknown cells get beside the value of the pool's model.
 OF_UNKNOWN = {"bin": -1, **{name: float(end) for name, (_, end) in ENDS.items()}}
@@ -62,7 +67,7 @@ class Steps(NamedTuple):
 
     edges: Float64s  # (E,), ascending; 0.0 for -0.0; infinite where no score lies above
     edge_keys: UInt64s  # (E,), ascending where edges are equal
-    columns: dict[str, Array]  # (E + 1,) for each output that was asked for: float64, and int32 for "bin"
+    columns: dict[str, Array]  # (E + 1,) for each output that was asked for: float64, and int32 for `INTEGERS`
     low: float  # a score outside [low, high] has no answer, nor has NaN; both are finite
     high: float
     clip: tuple[float, float] | None  # a score that has an answer is moved into this range first
@@ -104,6 +109,9 @@ def as_exported(model: Any, name: str = "model") -> BinnedModel | ModelSet:
 def steps_of(model: BinnedModel | ModelSet, outputs: Sequence[str] = ("value",), alpha: float | None = None) -> PartSteps:
     """The steps with these outputs; `alpha` of the intervals of all bins of all models at once."""
     outputs = check_outputs(outputs, alpha)
+    if model.is_set and "decision" in outputs:
+        remedy = "the models of a set keep their own decisions: export them one by one"
+        raise InputError("is a set, which decides nothing as a whole", remedy, argument="model")
     named = [own for _, own in model.numbered]
     ends: list[dict[str, Float64s]] = [{} for _ in named]
     for at in {ENDS[name][0] for name in outputs if name in ENDS}:
@@ -155,6 +163,10 @@ def limits_of(model: BinnedModel) -> tuple[float, float, tuple[float, float] | N
 
 
 def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: dict[str, Float64s]) -> Steps:
+    if tuple(outputs) == DECISION_ALONE:  # of any model: no edge and no key of its own is compared
+        edges, decisions = _decided(model)
+        keys = np.zeros(len(edges), np.uint64)
+        return Steps(edges, keys, {"decision": decisions}, *limits_of(model), needs_key=False)
     require_steps(model)
     bins = np.repeat(np.arange(model.n_bins), np.diff(model.first_step, append=model.n_steps))
     columns: dict[str, Array] = {}
@@ -163,12 +175,39 @@ def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: dict[str, Fl
             columns[name] = model.values
         elif name == "bin":
             columns[name] = bins.astype(np.int32)
-        else:
+        elif name in ENDS:
             at, end = ENDS[name]
             column = ends[at][:, end]
             columns[name] = np.ascontiguousarray(column[bins] if at == "bin" else column)
     edges, keys = _edges_of(model)
+    if "decision" in outputs:
+        edges, keys, columns = _with_decision(model, edges, keys, columns)
     return Steps(edges, keys, columns, *limits_of(model), bool(model.needs_key))
+
+
+def _decided(model: BinnedModel) -> tuple[Float64s, Int32s]:
+    """The edges at which the decision changes, which no key decides about, and the decision on each of their steps."""
+    above, below, record = model._decision
+    if not record:
+        remedy = "give it one by with_decision"
+        raise InputError("carries no decision", remedy, argument="model")
+    sides = [(below, 0)] * (below > -np.inf) + [(math.nextafter(above, math.inf), 1)] * (above < np.inf)
+    first = -1 if below > -np.inf else 0
+    return np.array([edge for edge, _ in sides]) + 0.0, np.array([first, *(decision for _, decision in sides)], np.int32)
+
+
+def _with_decision(
+    model: BinnedModel, edges: Float64s, keys: UInt64s, columns: dict[str, Array]
+) -> tuple[Float64s, UInt64s, dict[str, Array]]:
+    """The same steps, cut once more where the decision changes, with the column of the decision."""
+    cuts, decisions = _decided(model)
+    is_cut = np.append(np.zeros(len(edges), np.bool_), np.ones(len(cuts), np.bool_))
+    edges, keys = np.append(edges, cuts), np.append(keys, np.zeros(len(cuts), np.uint64))
+    order = np.lexsort((keys, edges))
+    reached = np.append(0, np.cumsum(is_cut[order]))
+    own = np.append(0, np.cumsum(~is_cut[order]))
+    columns = {name: column[own] for name, column in columns.items()}
+    return edges[order], keys[order], {**columns, "decision": decisions[reached]}
 
 
 def _edges_of(model: BinnedModel) -> tuple[Float64s, UInt64s]:
@@ -360,9 +399,12 @@ def curve_of(model: BinnedModel) -> Curve:
 
 def form_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None) -> PartSteps | Curve:
     """The form that an export is written from: the steps of a model or of a set, or the curve of a model without steps."""
-    if model.is_set or model.kind == "step":
+    if model.is_set or model.kind == "step" or tuple(outputs) == DECISION_ALONE:
         return steps_of(model, outputs, alpha)
-    if check_outputs(outputs, alpha) != ("value",):
+    if "decision" in check_outputs(outputs, alpha):
+        problem = f"is of kind {model.kind!r}, whose value is no step"
+        raise InputError(problem, "export its decision by itself, outputs=['decision']", argument="model")
+    if tuple(outputs) != ("value",):
         require_steps(model)
     return curve_of(model)
 

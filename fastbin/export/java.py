@@ -52,7 +52,7 @@ def java(
         Of the class, so the file has to be NAME.java.
     package : str, optional
         What the class belongs to, such as "org.example.scores".
-    outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}
+    outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising", "decision"}
         What to write methods for; the last four are the ends of `interval`, of bins and of `at="score"`.
     alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
@@ -101,7 +101,7 @@ def java(
     check_name(name, "name", f"{KEYWORDS} {NO_TYPES}".split(), "Java")
     source = source_of(model, outputs, alpha)
     methods = signatures(source, LANGUAGE)
-    said = said_of_answers(source, "NaN (bin -1)" if "bin" in methods else "NaN")
+    said = said_of_answers(source, "NaN")
     about = comment(
         model, outputs, alpha, "", *methods.values(), "", *said, "Needs no library; safe to share between threads."
     )  # fmt: skip

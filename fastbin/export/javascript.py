@@ -37,7 +37,7 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     ----------
     model : BinnedModel, ModelSet or fitted calibrator
         Not randomised; the models of a set have steps.
-    outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}
+    outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising", "decision"}
         What to write functions for; the last four are the ends of `interval`, of bins and of `at="score"`.
     alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
@@ -85,7 +85,7 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     functions = signatures(source, LANGUAGE)
     fitted = as_model_or_set(model)
     facts = f'export const SHA256 = "{digest_of(fitted)}";\nexport const EVENT = {literal(fitted.event)};'
-    said = said_of_answers(source, "NaN (bin -1)" if "bin" in functions else "NaN")
+    said = said_of_answers(source, "NaN")
     about = comment(model, outputs, alpha, "", *functions.values(), "", *said)
     return "\n\n".join([about + facts, *program(source, LANGUAGE)]) + "\n"
 

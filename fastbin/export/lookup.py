@@ -18,7 +18,7 @@ from fastbin._base.array_types import Array, Float64s, UInt64s
 from fastbin._base.errors import InputError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin.export.dialects import PART, Dialect, check_source, hex_digits, sought
-from fastbin.export.form import GREATEST, OF_UNKNOWN, PartSteps, Steps
+from fastbin.export.form import GREATEST, INTEGERS, OF_UNKNOWN, PartSteps, Steps
 
 # Statements are kept small, as engines limit the bytes of one.
 MOST_BYTES = 2**19
@@ -180,7 +180,7 @@ def require_tables(dialect: Dialect) -> None:
 def _steps_table(form: PartSteps, what: str, name: str, dialect: Dialect) -> FilledTable:
     """One row for each step of each model: the first and the last score, and key, that have its answer."""
     has_keys = form.needs_key
-    answer = dialect.integer if what == "bin" else dialect.double
+    answer = dialect.integer if what in INTEGERS else dialect.double
     kinds = {
         "model": dialect.integer, "lower": dialect.double, "lower_key": dialect.string, "upper": dialect.double,
         "upper_key": dialect.string, "answer": answer,

@@ -29,6 +29,7 @@ from fastbin.export.form import (
     ALPHA,
     ENDS,
     GREATEST,
+    INTEGERS,
     OF_UNKNOWN,
     Curve,
     Expression,
@@ -65,7 +66,7 @@ EVENT_KEY, PROVENANCE_KEY = "fastbin.event", "fastbin.provenance"
 ALPHA_KEY = "fastbin.alpha"
 OUTPUT_KEY = "fastbin.output."
 
-TENSORS = {"value": "probability", "bin": "bin", **{name: name for name in ENDS}}
+TENSORS = {"value": "probability", "bin": "bin", **{name: name for name in ENDS}, "decision": "decision"}
 
 LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
 
@@ -73,7 +74,7 @@ LEAST_INT64, GREATEST_INT64 = -(2**63), 2**63 - 1
 DTYPES = {"float64": "DOUBLE", "float32": "FLOAT", "float16": "FLOAT16"}
 
 # What a row without an answer gets, and one of an unknown cell that the pool scores.
-NOTHING = {"value": np.nan, "bin": -1, **dict.fromkeys(ENDS, np.nan)}
+NOTHING = {"value": np.nan, **dict.fromkeys(ENDS, np.nan), **INTEGERS}
 
 # The operations of curves.
 OPERATORS = {
@@ -98,7 +99,7 @@ def onnx(
     Parameters
     ----------
     model : BinnedModel, ModelSet, VectorModel or fitted calibrator
-    outputs : list of names out of "value", "bin", "lower", "upper", "lower_if_rising" and "upper_if_rising"
+    outputs : list of names out of "value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising" and "decision"
         What the graph gives for each row: "value" is the tensor ``probability`` (float64), the others have their own names:
         ``bin`` (int32), and ``lower`` and ``upper`` (float64), the ends of `interval`.
     alpha : float in (0, 1/2], optional
@@ -227,7 +228,7 @@ def inputs_of(
 
 def outputs_of(names: Mapping[str, str], shape: Sequence[int | str | None]) -> list[Any]:
     """The outputs of a graph: `names` maps what they are ("value") to the names of their tensors."""
-    return [tensor_info(tensor, "INT32" if name == "bin" else "DOUBLE", shape) for name, tensor in names.items()]
+    return [tensor_info(tensor, "INT32" if name in INTEGERS else "DOUBLE", shape) for name, tensor in names.items()]
 
 
 def tensor_info(name: str, kind: str, shape: Sequence[int | str | None]) -> Any:

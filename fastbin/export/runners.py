@@ -20,6 +20,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, UInt64s
 from fastbin._base.dependencies import needed_for
 from fastbin.export.c_source import SHOWN
+from fastbin.export.form import INTEGERS
 from fastbin.export.onnx import ALPHA_KEY, OUTPUT_KEY
 from fastbin.export.source import METHODS
 
@@ -79,7 +80,7 @@ class Ran(NamedTuple):
     """The answers of an export to all rows: NaN, and bin -1, where it gives none."""
 
     engine: str  # what ran it, with its version
-    columns: dict[str, Array]  # float64, and int32 for "bin"
+    columns: dict[str, Array]  # float64, and int32 for `INTEGERS`
     alpha: float | None = None  # of the intervals, where the export says it
     scores: Float64s | None = None  # those that it was given, where it takes numbers of fewer digits
 
@@ -103,6 +104,7 @@ class _Sql(NamedTuple):
     answer: str
     source: str
     columns: dict[str, Array]
+    nothing: int  # what stands for NULL among integers
 
 
 def run_sql(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
@@ -126,9 +128,9 @@ def run_sql(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     is_script = bool(statements)
     query = last if is_script else f"SELECT {ROW}, {text} AS {ANSWER} FROM {names.source} AS s"
     answer = names.answer or names.what if is_script else ANSWER
-    ran = runners[names.dialect](_Sql(statements, query, answer, names.source, columns))
+    ran = runners[names.dialect](_Sql(statements, query, answer, names.source, columns, INTEGERS.get(names.what, -1)))
     try:
-        column = ran.columns[answer].astype(np.int32 if names.what == "bin" else np.float64)
+        column = ran.columns[answer].astype(np.int32 if names.what in INTEGERS else np.float64)
     except (TypeError, ValueError):
         raise Failed(f"it gives {ran.columns[answer].dtype} for {names.what}, and numbers are expected") from None
     return Ran(ran.engine, {names.what: column})
@@ -165,10 +167,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _in_order(at: Any, answers: list[Any]) -> Array:
-    """Answers in the order of their rows: NULL as NaN, and in a column of integers as -1."""
+def _in_order(sql: _Sql, at: Any, answers: list[Any]) -> Array:
+    """Answers in the order of their rows: NULL as NaN, and in a column of integers as the integer that stands for it."""
     is_whole = any(type(answer) is int for answer in answers)
-    column = np.array([(-1 if is_whole else np.nan) if answer is None else answer for answer in answers])
+    column = np.array([(sql.nothing if is_whole else np.nan) if answer is None else answer for answer in answers])
     order = np.argsort(np.asarray(at, np.int64), kind="stable")
     if not np.array_equal(np.asarray(at)[order], np.arange(len(column))):
         raise Failed("the query does not give each row once")
@@ -191,8 +193,7 @@ def _in_duckdb(sql: _Sql) -> Ran:
             given = connection.execute(f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})").fetchnumpy()
         except duckdb.Error as error:
             raise Failed(f"DuckDB says: {error}") from None
-    answers = np.ma.filled(given[sql.answer], -1 if given[sql.answer].dtype.kind == "i" else np.nan)
-    return Ran(f"DuckDB {duckdb.__version__}", {sql.answer: _in_order(given[ROW], answers.tolist())})
+    return Ran(f"DuckDB {duckdb.__version__}", {sql.answer: _in_order(sql, given[ROW], given[sql.answer].tolist())})
 
 
 def _in_sqlite(sql: _Sql) -> Ran:
@@ -215,7 +216,7 @@ def _in_sqlite(sql: _Sql) -> Ran:
     finally:
         connection.close()
     return Ran(
-        f"SQLite {sqlite3.sqlite_version}", {sql.answer: _in_order([row[0] for row in given], [row[1] for row in given])}
+        f"SQLite {sqlite3.sqlite_version}", {sql.answer: _in_order(sql, [row[0] for row in given], [row[1] for row in given])}
     )
 
 
@@ -229,7 +230,7 @@ def _in_polars(sql: _Sql) -> Ran:
         given = pl.SQLContext({_plain(sql.source): pl.DataFrame(columns)}).execute(sql.query, eager=True)
     except pl.exceptions.PolarsError as error:
         raise Failed(f"Polars says: {error}") from None
-    return Ran(f"Polars {pl.__version__}", {sql.answer: _in_order(given[ROW], given[sql.answer].to_list())})
+    return Ran(f"Polars {pl.__version__}", {sql.answer: _in_order(sql, given[ROW], given[sql.answer].to_list())})
 
 
 def run_onnx(graph: bytes, rows: RowsToScore, names: SqlNames) -> Ran:
@@ -355,7 +356,7 @@ def run_c(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     arguments = _arguments(rows, (f"fastbin__cells[{i}]", of_text), f"fastbin__scores[{i}]", f"fastbin__keys[{i}]")
     outputs = {
         output: {
-            "output": output, "type": "int32_t" if output == "bin" else "double", "cell": cell, "function": name + suffix,
+            "output": output, "type": "int32_t" if output in INTEGERS else "double", "cell": cell, "function": name + suffix,
             "arguments": ", ".join(arguments),
         }
         for output, (suffix, _) in SHOWN.items()
@@ -375,7 +376,7 @@ def run_c(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     build = [compiler, "-O2", "-o", "program", "answers.c", "program.c", "-lm"]
     answers = _answers(files, rows, [build, ["./program"]], list(outputs))
     for output, column in answers.items():
-        if output != "bin":
+        if output not in INTEGERS:
             column[column == -1.0] = np.nan
     return Ran(_said([compiler, "--version"]).partition("\n")[0], answers)
 
@@ -405,7 +406,7 @@ def run_javascript(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
         raise CannotRun("node is not found")
     of_text = "decoder.decode(cells.subarray(Number(ends[i]), Number(ends[i + 1])))"
     arguments = ", ".join(_arguments(rows, ("cells[i]", of_text), "score", "keys[i]"))
-    types = {"bin": "Int32Array"}
+    types = dict.fromkeys(INTEGERS, "Int32Array")
     loops = {
         output: JAVASCRIPT_LOOP.format(
             output=output, type=types.get(output, "Float64Array"), method=method, arguments=arguments
@@ -476,7 +477,7 @@ def run_java(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     loops = {}
     for output, method in METHODS.items():
         if re.search(rf"^  public static \w+ {method}\(", text, re.MULTILINE):
-            kind, size = ("int", 4) if output == "bin" else ("double", 8)
+            kind, size = ("int", 4) if output in INTEGERS else ("double", 8)
             words = {"type": kind, "Type": kind.capitalize(), "method": method, "arguments": arguments}
             loops[output] = JAVA_LOOP.format(output=output, size=size, **words)
     name = declared[1]
@@ -513,7 +514,7 @@ def _answers(
             if ran.returncode != 0:
                 said = (ran.stderr or ran.stdout).strip().splitlines()
                 raise Failed(f"{Path(command[0]).name} ends with {ran.returncode}: {' '.join(said[:3])}")
-        types = {output: np.dtype("<i4" if output == "bin" else "<f8") for output in outputs}
+        types = {output: np.dtype("<i4" if output in INTEGERS else "<f8") for output in outputs}
         return {
             output: np.fromfile(place / f"{output}.column", dtype).astype(dtype.newbyteorder("="))
             for output, dtype in types.items()

@@ -19,6 +19,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.form import (
     GREATEST,
+    INTEGERS,
     OF_UNKNOWN,
     OUTPUTS,
     Curve,
@@ -39,7 +40,7 @@ WIDTH = 112
 # What functions are called in languages where the value is that of `predict`.
 METHODS = {
     "value": "predict", "bin": "predictBin", "lower": "predictLower", "upper": "predictUpper",
-    "lower_if_rising": "predictLowerIfRising", "upper_if_rising": "predictUpperIfRising",
+    "lower_if_rising": "predictLowerIfRising", "upper_if_rising": "predictUpperIfRising", "decision": "decide",
 }  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------- tables
@@ -193,7 +194,7 @@ def parameters(source: Tables | Curve, language: Language) -> str:
 def signatures(source: Tables | Curve, language: Language) -> dict[str, str]:
     """The declarations of the functions for users, by their outputs."""
     given = parameters(source, language)
-    kinds = {output: language.whole if output == "bin" else language.real for output in asked(source)}
+    kinds = {output: language.whole if output in INTEGERS else language.real for output in asked(source)}
     return {output: f"{kind}{language.name(output)}({given})" for output, kind in kinds.items()}
 
 
@@ -214,7 +215,8 @@ def program(source: Tables | Curve, language: Language) -> list[str]:
     call = f"{language.name('step')}({', '.join(part.split()[-1].lstrip('*') for part in given.split(', '))})"
     outputs = []
     for output in asked(source):
-        kind, nothing = (language.whole, "-1") if output == "bin" else (language.real, language.nothing)
+        is_whole = output in INTEGERS
+        kind, nothing = (language.whole, str(INTEGERS[output])) if is_whole else (language.real, language.nothing)
         lines = [
             f"{language.constants[0]} step = {call};",
             f"return step < 0 ? {nothing} : {language.table(f'{output}s')}[step];",
@@ -348,7 +350,9 @@ def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str)
 
 
 def said_of_answers(source: Tables | Curve, nothing: str) -> list[str]:
-    """The facts on scores, cells and values; `nothing` stands for rows without an answer."""
+    """The facts on scores, cells and values; `nothing` is what rows without an answer have, of integers that which differs."""
+    integers = [f"{name} {INTEGERS[name]}" for name in asked(source) if name in INTEGERS and str(INTEGERS[name]) != nothing]
+    nothing += f" ({', '.join(integers)})" if integers else ""
     if isinstance(source, Curve):
         limits = [(source.low, source.high)]
     else:

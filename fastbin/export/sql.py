@@ -114,7 +114,7 @@ def sql(
         "datafusion", "ansi" or "polars". "polars" is for ``pl.sql_expr`` and ``pl.SQLContext``, "ansi" for engines that read
         the SQL of the standard of 2023. The texts for BigQuery and Snowflake follow their documented syntax and were not run
         there; that for "mysql" is tested in MariaDB, that for "ansi" in DuckDB, and all others in their engines.
-    what : {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}
+    what : {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising", "decision"}
         The calibrated probability, the number of the bin, an end of its interval at `alpha`, or an end for the truth at the
         score, if it does not fall as the score rises (`BinnedModel.interval` with at="score").
     alpha : float, optional
@@ -203,7 +203,7 @@ def sql(
             if name is not None:
                 problem = f"is {name!r}, and only style='join' makes a table and a query"
                 raise InputError(problem, "leave it out", argument=argument, value=name)
-    if fitted.kind != "step" and fitted.delta == 0.0:
+    if fitted.kind != "step" and fitted.delta == 0.0 and what != "decision":
         _check_curve(fitted, what, alpha, tie_key, style)
         curve = curve_of(fitted)
         low, high, answer = curve.low, curve.high, _of_curve(curve, fitted.kind, score, words)

@@ -24,7 +24,7 @@ from fastbin._base.shown import printable
 from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.dialects import DIALECTS
-from fastbin.export.form import ALPHA, ENDS, GREATEST, OUTPUTS, digest_of, limits_of
+from fastbin.export.form import ALPHA, ENDS, GREATEST, INTEGERS, OUTPUTS, digest_of, limits_of
 from fastbin.export.json import from_json
 from fastbin.export.lookup import SqlTables
 from fastbin.export.runners import (
@@ -254,7 +254,7 @@ def verify(
     dialect : str, optional
         The engine of SQL, as for `sql`; by default that which the comment of the text says. "duckdb", "sqlite", "polars" and,
         in DuckDB, "ansi" are run.
-    what : {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising"}, optional
+    what : {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising", "decision"}, optional
         What SQL gives; by default what its comment says, or "value". Other targets say themselves what they give, and all of it
         is compared.
     alpha : float in (0, 1/2], optional
@@ -310,6 +310,8 @@ def verify(
     said = Verification(target, digest_of(fitted), digest_in(content, target))
     given = given_rows(fitted, scores, tie_keys, cells)
     rows = joined([given, hard_rows(fitted)])
+    if _decides_alone(content, target, names.what):
+        rows = RowsToScore(rows.scores, None, rows.cells)
     try:
         ran = RUNNERS[target](content, rows, names) if target != "json" else _read_json(content, fitted, rows)
         _check_columns(ran, len(rows))
@@ -335,6 +337,8 @@ def verify(
 
 
 PROGRAMS = {"c": "C", "java": "Java", "js": "JavaScript"}
+TAKES_KEY = re.compile(r"score, (?:uint64_t |long )?key\)")
+DECIDES = re.compile(r"(?:_decision|\bdecide)\((?:double )?score\)")
 RUNNERS: Mapping[str, Callable[[Any, RowsToScore, SqlNames], Ran]] = {
     "sql": run_sql, "onnx": run_onnx, "c": run_c, "java": run_java, "js": run_javascript,
 }  # fmt: skip
@@ -396,6 +400,13 @@ def _names(
     return SqlNames(said.dialect, said.what, score, key, cell, source, said.answer)
 
 
+def _decides_alone(content: Any, target: str, what: str) -> bool:
+    """Whether an export gives the decision and nothing that a key decides about, so that it takes none."""
+    if target == "sql":
+        return what == "decision"
+    return target in PROGRAMS and not TAKES_KEY.search(content) and bool(DECIDES.search(content))
+
+
 def _or_none(number: float) -> float | None:
     """JSON has neither NaN nor infinities."""
     return number if math.isfinite(number) else None
@@ -421,13 +432,13 @@ def _check_columns(ran: Ran, n_rows: int) -> None:
             raise Failed(f"it says that it gives {name!r}, which is none of {', '.join(OUTPUTS)}")
         if len(column) != n_rows:
             raise Failed(f"it gives {len(column):,} times {name} for {n_rows:,} rows")
-        is_right = column.dtype.kind in "iu" if name == "bin" else column.dtype == np.float64
+        is_right = column.dtype.kind in "iu" if name in INTEGERS else column.dtype == np.float64
         if not is_right:
-            raise Failed(f"its {name} is {column.dtype}, and {'integers are' if name == 'bin' else 'float64 is'} expected")
+            raise Failed(f"its {name} is {column.dtype}, and {'integers are' if name in INTEGERS else 'float64 is'} expected")
 
 
 def _mismatch(name: str, rows: RowsToScore, expected: Array, found: Array, n_given: int, tolerance: float) -> Mismatch | None:
-    if name == "bin":
+    if name in INTEGERS:
         differ = found != expected
     else:
         nothing = np.isnan(expected) | np.isnan(found)
@@ -509,7 +520,8 @@ def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> RowsToS
     low, high = (-1.0, 1.0) if model.score_range is None else model.score_range
     knots = np.zeros(0) if model.knots is None else model.knots[:, 0]
     zeros = ZEROS if n_spread else ZEROS[:1]
-    places = [model.edges, zeros, np.negative(zeros), [low, high, 0.5, 1.0, model.clip, 1.0 - model.clip]]
+    thresholds = [each for each in model._decision[:2] if np.isfinite(each)]
+    places = [model.edges, zeros, np.negative(zeros), [low, high, 0.5, 1.0, model.clip, 1.0 - model.clip, *thresholds]]
     with np.errstate(over="ignore"):
         centres = np.unique(np.concatenate([*places, 1.0 / (1.0 + np.exp(-knots))]))
         beside = [centres]
@@ -544,13 +556,13 @@ def numbers_of(models: ModelSet, cells: Any) -> list[int]:
 
 
 def answers(model: BinnedModel | ModelSet, rows: RowsToScore, outputs: Sequence[str], alpha: float | None) -> dict[str, Array]:
-    """The answers of the model to each row: NaN, and bin -1, where it has none."""
+    """The answers of the model to each row: NaN, and of integers those of `INTEGERS`, where it has none."""
     alpha = ALPHA if alpha is None else alpha
     has_answer = _have_answers(model, rows)
     asked = rows.take(has_answer)
     found: dict[str, Array] = {}
     for name in outputs:
-        filled = np.full(len(rows), -1 if name == "bin" else np.nan, np.int32 if name == "bin" else np.float64)
+        filled = np.full(len(rows), INTEGERS.get(name, np.nan), np.int32 if name in INTEGERS else np.float64)
         filled[has_answer] = _answer(model, asked, name, alpha)
         found[name] = filled
     return found
@@ -572,4 +584,6 @@ def _answer(model: BinnedModel | ModelSet, rows: RowsToScore, name: str, alpha: 
     if name in ENDS:
         at, end = ENDS[name]
         return np.asarray(model.predict_interval(*of_row, alpha=alpha, at=at, tie_keys=rows.keys))[:, end]
+    if name == "decision":
+        return np.asarray(model.decide(rows.scores))
     return np.asarray((model.assign if name == "bin" else model.predict)(*of_row, tie_keys=rows.keys))

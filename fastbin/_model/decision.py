@@ -13,8 +13,8 @@ from fastbin._base import html
 from fastbin._base.array_types import Int8s
 from fastbin._base.checks import check_number, check_scores
 from fastbin._base.errors import FormatError, InputError, InputTypeError
+from fastbin._base.json_kinds import FLAG, INTEGER, NUMBER, TEXT, JsonKind, list_of, read_object, record_of, unbounded
 from fastbin._base.table import Columns, Table, as_html, as_records
-from fastbin.export.json import FLAG, INTEGER, NUMBER, TEXT, JsonKind, list_of, read_object, record_of, unbounded
 from fastbin.guarantees.certificate import label_words, sureness
 
 VERSION = 1
