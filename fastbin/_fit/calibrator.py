@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+import numpy as np
+
 from fastbin._base.array_types import Array, Float64s, SeriesT
 from fastbin._base.checks import UNIT, check_score_range
 from fastbin._base.dependencies import needed_for
@@ -179,6 +181,10 @@ class Calibrator(Estimator[BinnedModel]):
         What a finite score outside `score_range` does when it is scored: an error, or the value of the end of the range next
         to it. It is part of the model. In a fit such scores are refused in any case.
 
+    sampling_rate : float in (0, 1]
+        The known rate at which rows with label 0 were kept, at random; those with label 1 were all kept. Values, intervals and
+        certificates are those of the population before (docs/shift.md, "Negatives kept with a known rate"). 1: all are there.
+
     Attributes
     ----------
     model_ : BinnedModel
@@ -237,6 +243,16 @@ class Calibrator(Estimator[BinnedModel]):
     def _keep(self, model: BinnedModel, event: str = "") -> None:
         """Set ``model_``: what was fitted, with its event and its provenance."""
         self.model_ = model._with_texts(**self._texts(event, model.seed))
+
+    def _to_population(self, model: BinnedModel, rate: float) -> BinnedModel:
+        """The model of rows of which those with label 0 were kept at this rate, as that of the population (Theorem F27)."""
+        if model.is_weighted:
+            problem = f"is {rate:g}, and the rows have importance weights"
+            remedy = "leave one of the two out; the weight 1 / rate of rows with label 0 says the same, without a certificate"
+            raise InputError(problem, remedy, argument="sampling_rate", value=rate)
+        from fastbin.guarantees.intervals import scale_odds
+
+        return model._replace(values=scale_odds(np.asarray(model.values), rate), odds_ratio=rate, sampling_rate=rate)
 
     def _texts(self, event: str, seed: int) -> dict[str, Any]:
         """The event and the provenance of a model: parts for `BinnedModel._of`."""

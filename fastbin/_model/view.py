@@ -15,7 +15,7 @@ from fastbin._base.errors import FormatError, GuaranteeError, MissingDependencyE
 from fastbin._base.table import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.schemes import SCHEMES
-from fastbin.guarantees.certificate import event_words, label_words, moved_by, rounded_up, sureness
+from fastbin.guarantees.certificate import event_words, label_words, moved_words, rounded_up, sureness
 
 Model = Any  # a BinnedModel, which lies above and hands itself down to here
 Models = Any  # a ModelSet, likewise
@@ -24,7 +24,7 @@ Fitted = Any  # either, as `fastbin._model.parts.Parts`
 # The attributes that are told as they are, in this order: those of a model, and those of a set.
 FIELDS = (
     "kind", "scheme", "ties", "n_bins", "n_bins_asked", "n_steps", "n_samples", "n_positive", "n_tied", "randomised_mass",
-    "edges_share", "score_range", "delta", "odds_ratio", "seed", "event", "note", "out_of_range",
+    "edges_share", "score_range", "delta", "odds_ratio", "sampling_rate", "seed", "event", "note", "out_of_range",
 )  # fmt: skip
 SET_FIELDS = ("kind", "unknown", "event", "n_models", "n_bins", "n_samples")
 
@@ -105,6 +105,7 @@ def _model_facts(model: Model) -> dict[str, str]:
         "Scores accepted": accepted,
         "Ties at boundaries": "" if model.ties == "none" else f"{model.ties}; {model.n_tied:,} calibration samples tied",
         "Seed": str(model.seed),
+        "Sampling": moved_words(model) if model.sampling_rate else "",
         "Decision": decision_words(model),
         "Note": model.note,
     }
@@ -153,8 +154,8 @@ def caveats(model: Model) -> Iterator[str]:
             yield f"{share} and were all put {side} it, so the bins are not of equal mass."
     if model.is_weighted:
         yield "The values are weighted means; guarantees for unweighted samples do not apply to them."
-    if model.rates is not None or model.odds_ratio != 1.0:
-        yield f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
+    if moved := moved_words(model):
+        yield moved
     if model.delta > 0.0:
         yield f"Predictions are randomised by up to delta = {model.delta:g}: one score can be given different probabilities."
 

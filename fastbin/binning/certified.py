@@ -16,6 +16,7 @@ from fastbin._base.checks import (
     check_score_range,
     check_scores,
     check_seed,
+    check_unit_interval,
     no_samples,
 )
 from fastbin._base.docstrings import shared_docs
@@ -84,6 +85,7 @@ class CertifiedCalibration(CountedBinning):
         Whether values that fall, though scores rise, are pooled. They are the ones that are certified.
     seed : int or None
         Of what is drawn where equal scores lie at edges. ``None`` draws one afresh; it is kept in the model.
+    {sampling_rate}
     {score_range}
     {out_of_range}
 
@@ -127,6 +129,7 @@ class CertifiedCalibration(CountedBinning):
     recentre: str = "auto"
     monotone: bool = True
     seed: int | None = 0
+    sampling_rate: float = 1.0
 
     @shared_docs(FIT_PARAMETERS)
     def fit(
@@ -169,6 +172,9 @@ class CertifiedCalibration(CountedBinning):
 
     def _fit(self, checked: _CheckedCertified, source: Source, unlabelled: Any = None) -> Self:
         rows = source.in_memory
+        if unlabelled is not None and self.sampling_rate != 1.0:
+            problem = "are given, and they do not have the distribution of rows of which some with label 0 were left out"
+            raise InputError(problem, "leave them out", argument="unlabelled")
         if unlabelled is None or rows is None:
             fitted, n_bins = checked.steps_of(source)
         else:
@@ -180,7 +186,8 @@ class CertifiedCalibration(CountedBinning):
                 "allows no more; values are not affected, and the certificate is about these bins",
                 stacklevel=3,
             )
-        self.model_ = checked.model(fitted, n_bins, "" if rows is None else rows.event)
+        model = checked.model(fitted, n_bins, "" if rows is None else rows.event)
+        self.model_ = model if self.sampling_rate == 1.0 else self._to_population(model, self.sampling_rate)
         self._warn_of_rows(fitted.tally.counts, fitted.tally.label_sums, None if rows is None else rows.scores, 3)
         return self
 
@@ -199,6 +206,7 @@ class _CheckedCertified(NamedTuple):
             remedy = f"a certified calibration has at most {MOST_STEPS} evidence bins"
             raise InputError(None, remedy, argument="n_bins", value=given.n_bins)
         check_choice(given.values, "values", VALUES)
+        check_unit_interval(given.sampling_rate, "sampling_rate", open_left=True)
         check_choice(given.recentre, "recentre", ("auto", *RECENTRINGS, "cap"))
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
         return cls(given, check_seed(given.seed), check_score_range(given.score_range))

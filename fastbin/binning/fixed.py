@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import ScoreRange, check_edges, check_n_bins, check_score_range
+from fastbin._base.checks import ScoreRange, check_edges, check_n_bins, check_score_range, check_unit_interval
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.shown import first_few
@@ -36,6 +36,7 @@ class FixedEdges(Binning):
     """
 
     monotone: bool
+    sampling_rate: float
 
     @property
     def empty_bins_(self) -> Int64s:
@@ -44,6 +45,7 @@ class FixedEdges(Binning):
 
     def _fit_source(self, source: Source) -> Self:
         score_range, origin, rows = check_score_range(self.score_range), dict[str, Any](), source.in_memory
+        check_unit_interval(self.sampling_rate, "sampling_rate", open_left=True)
 
         def bins_of(n_samples: int) -> Partition:
             edges, said = self._edges(n_samples, score_range)
@@ -57,6 +59,8 @@ class FixedEdges(Binning):
             edges=partition.edges, score_range=score_range, out_of_range=self.out_of_range,
             fingerprint=tally_fingerprint(partition, tally), **parts, **origin,
         )  # fmt: skip
+        if self.sampling_rate != 1.0:
+            model = self._to_population(model, self.sampling_rate)
         self._keep(model, "" if rows is None else rows.event)
         if len(self.empty_bins_):
             self._warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), stacklevel=3)
@@ -95,6 +99,7 @@ class ExplicitBinning(FixedEdges):
         The inner edges, rising strictly, within `score_range` and above its low end. A score equal to an edge lies above it.
         They must have been fixed before the calibration samples were seen: no guarantee survives edges that looked at labels.
     {monotone}
+    {sampling_rate}
     {score_range}
     {out_of_range}
 
@@ -121,6 +126,7 @@ class ExplicitBinning(FixedEdges):
     edges: Any
     _: KW_ONLY
     monotone: bool = False
+    sampling_rate: float = 1.0
 
     def __repr__(self) -> str:
         return f"ExplicitBinning(edges={np.asarray(self.edges).tolist()!r})"
@@ -147,6 +153,7 @@ class FixedWidthBinning(FixedEdges):
         and scoring never evaluates the map. The scaler must increase, and must have been fitted on other samples: bins have
         to be fixed before the calibration samples are seen.
     {monotone}
+    {sampling_rate}
     score_range : (low, high)
         Where scores must lie. Without a scaler the bins divide it; with one, it is the scaler's.
     {out_of_range}
@@ -183,6 +190,7 @@ class FixedWidthBinning(FixedEdges):
     _: KW_ONLY
     scaler: Any = None
     monotone: bool = False
+    sampling_rate: float = 1.0
 
     def _edges(self, n_samples: int, score_range: ScoreRange) -> tuple[Float64s, dict[str, Any]]:
         n_bins = resolve_n_bins(check_n_bins(self.n_bins), n_samples)

@@ -90,6 +90,7 @@ class UniformMassBinning(CountedBinning):
         events, where a ratio depends on the samples of label 1 in the bin (docs/click-rates.md). The scores are expected
         rates, up to a factor: none is negative. Bad ones cost balance, and not the promise. A score that reaches several of
         the sums alone leaves fewer bins.
+    {sampling_rate}
     {score_range}
     {monotone}
     {out_of_range}
@@ -140,6 +141,7 @@ class UniformMassBinning(CountedBinning):
     seed: int | None = 0
     monotone: bool = False
     cuts: str = "equal-mass"
+    sampling_rate: float = 1.0
 
     @shared_docs(FIT_PARAMETERS)
     def fit(
@@ -189,7 +191,8 @@ class UniformMassBinning(CountedBinning):
         else:
             n_bins = checked.n_bins_for(rows.n_samples())
             parts = checked.parts_of_split(rows, n_bins) if why else checked.parts_of(source, n_bins)[0]
-        self.model_ = checked.model(parts, n_bins, "" if rows is None else rows.event)
+        model = checked.model(parts, n_bins, "" if rows is None else rows.event)
+        self.model_ = model if self.sampling_rate == 1.0 else self._to_population(model, self.sampling_rate)
         self._warn_of_rows(parts["counts"], parts["label_sums"], None if rows is None else rows.scores, 3)
         return self
 
@@ -245,6 +248,7 @@ def _checked_numbers(given: UniformMassBinning) -> tuple[float, float, float, in
             argument="edges_share",
             value=share,
         )
+    check_unit_interval(given.sampling_rate, "sampling_rate", open_left=True)
     seed, score_range = check_seed(given.seed), check_score_range(given.score_range)
     check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
     return delta, split, share, seed, score_range

@@ -14,7 +14,7 @@ from fastbin._base.table import LONG
 from fastbin._model import view
 from fastbin._model.view import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of, why_pooled
 from fastbin.cli._console import text_table
-from fastbin.guarantees.certificate import event_words, moved_by, sureness
+from fastbin.guarantees.certificate import event_words, moved_words, sureness
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,8 +87,8 @@ def _about_bins(model: BinnedModel) -> Iterator[str]:
         yield "Values are weighted means (importance weights)."
     if model.delta > 0.0:
         yield f"Values are randomised by delta = {model.delta:g} (Gupta & Ramdas 2021, Algorithm 2)."
-    if model.rates is not None or model.odds_ratio != 1.0:
-        yield f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
+    if moved := moved_words(model):
+        yield moved
     if decided := view.decision_words(model):
         yield f"Decision: {decided}"
     if model.map[0] != "none":

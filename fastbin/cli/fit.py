@@ -131,6 +131,12 @@ OF_SETS = {
 @options.option("--interpolate", "isotonic: straight lines between the steps.")
 @options.option("--feature score|logit", "platt: what the map is linear in (default: score).")
 @options.option("--parameters abm|am|ab", "beta: which parameters are free (default: abm).")
+@options.option(
+    "--sampling-rate RATE",
+    "The known rate at which rows with label 0 were kept at random; values and promises are those of all rows.",
+    click.FLOAT,
+    1.0,
+)
 @options.option("--seed N", "The seed of everything random; kept in the model.", options.SEED, 0)
 @options.option("--score-range LOW,HIGH|any", "Where scores must lie.", options.SCORE_RANGE, "0,1")
 @options.choice(

@@ -202,6 +202,8 @@ def _score_range(method: SegmentedBinning, table: Opened) -> ScoreRange:
             f"or {table.how_to_bring}"
         )
     why = calibrator._why_all_rows(table.how_to_bring)
+    if calibrator.sampling_rate != 1.0:
+        why = f"sampling_rate={calibrator.sampling_rate!r} moves the values of each segment in memory; {table.how_to_bring}"
     if why is not None:
         raise needs_rows("segments are", why)
     return check_score_range(calibrator.score_range)

@@ -39,7 +39,8 @@ from fastbin.vector_model import VectorModel
 
 # The ends of intervals: what each interval is about, and which end of it.
 ENDS = {name: (at, end) for at, names in NAMES_OF_ENDS.items() for end, name in enumerate(names)}
-OUTPUTS = ("value", "bin", *ENDS, "decision")
+OF_STEPS = ("value", "bin", *ENDS)  # of every model of steps
+OUTPUTS = (*OF_STEPS, "decision")
 
 # The outputs that are integers, and what rows without an answer get: bin -1; and nothing is decided about them.
 INTEGERS = {"bin": -1, "decision": 0}

@@ -637,6 +637,16 @@ def rounded_up(epsilon: float) -> str:
     return f"{math.ceil(epsilon * 1e4 - 1e-9) / 1e4:.4f}"
 
 
+def moved_words(model: Any) -> str:
+    """How the values of a model were moved to another population, as a sentence; "" where they were not."""
+    if model.sampling_rate:
+        kept = f"rows with label 0 were kept at the known rate {model.sampling_rate:.6g}"
+        return f"Known sampling: {kept}, by which the odds of every value were multiplied; values are those of all rows."
+    if model.rates is None and model.odds_ratio == 1.0:
+        return ""
+    return f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
+
+
 def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
     """How label shift moved a model, and how the class rates are known: the middle of a sentence.
 

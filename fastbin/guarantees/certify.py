@@ -44,6 +44,7 @@ from fastbin.guarantees.evidence import (
     require_guarantee,
     require_interior,
     rows_of_bins,
+    sampling_rate_of,
 )
 from fastbin.guarantees.intervals import interval_among, interval_of_interior
 from fastbin.guarantees.law import ece_bound, ece_bound_before, exact_radius, largest_mean_errors, one_sided_radius
@@ -504,10 +505,40 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest
     # First, because its error is the more precise one where intervals do not exist.
     at_target = interval_among(evidence, tally, alpha, "clopper-pearson", int(np.count_nonzero(tally.is_covered)))
     if kind not in ("conditional", "ratio") or bound != "clopper-pearson":
+        if sampling_rate_of(evidence):
+            raise GuaranteeError(
+                "of rows of which some with label 0 were left out only kind='conditional' and kind='ratio' with "
+                f"bound='clopper-pearson' have a certificate (fastbin, Theorem F27); kind={kind!r} with bound={bound!r} would "
+                "need the shares of the bins in the population, or values that are the bins' means; fit to rows of which none "
+                "were left out"
+            )
         raise GuaranteeError(
             "after label shift only kind='conditional' and kind='ratio' with bound='clopper-pearson' have a certificate; "
             f"kind={kind!r} with bound={bound!r} would need the target's bin masses, or values that are the bins' means"
         )
+    assumptions = [*_assumed_of_move(evidence), *about_ties(evidence)]
+    theorem = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
+    if sampling_rate_of(evidence):
+        theorem = "Clopper & Pearson 1934 for bins, moved by the sampling rate (fastbin, Theorem F27)"
+    served: Any = None
+    if has_steps(evidence):  # the target's mix of steps inside a bin is not known, so any is allowed for
+        starts = evidence.first_step  # type: ignore[attr-defined]
+        served = tuple(extreme.reduceat(evidence.values, starts) for extreme in (np.minimum, np.maximum))
+        theorem += "; the average of what is served in a bin lies between its least and its greatest value"
+    return certificate_from_intervals(
+        evidence, at_target, served=served, alpha=alpha, kind=kind, bound=bound, theorem=theorem, assumptions=tuple(assumptions)
+    )
+
+
+def _assumed_of_move(evidence: Evidence) -> list[str]:
+    """What a certificate of moved values assumes of the samples, and of how they were moved."""
+    if kept := sampling_rate_of(evidence):
+        return [
+            draws_from("the population"),
+            *sentences("training"),
+            f"of these draws, those with label 1 were all kept, and those with label 0 each with probability {kept:g}, "
+            "whatever their score",
+        ]
     assert evidence.rates is not None  # else `interval` has raised
     assumptions = [
         draws_from("the source population"),
@@ -519,16 +550,7 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest
             assumptions.append(f"P(Y = 1) at the {population} is as given")
         elif population == "target":
             assumptions.append("the labels that were counted for the target's rate are independent draws from the target")
-    assumptions += about_ties(evidence)
-    theorem = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
-    served: Any = None
-    if has_steps(evidence):  # the target's mix of steps inside a bin is not known, so any is allowed for
-        starts = evidence.first_step  # type: ignore[attr-defined]
-        served = tuple(extreme.reduceat(evidence.values, starts) for extreme in (np.minimum, np.maximum))
-        theorem += "; the average of what is served in a bin lies between its least and its greatest value"
-    return certificate_from_intervals(
-        evidence, at_target, served=served, alpha=alpha, kind=kind, bound=bound, theorem=theorem, assumptions=tuple(assumptions)
-    )
+    return assumptions
 
 
 # ------------------------------------------------------------------------------------------------- the calibration rows

@@ -190,6 +190,11 @@ def is_moved(evidence: Evidence) -> bool:
     return evidence.rates is not None or evidence.odds_ratio != 1.0
 
 
+def sampling_rate_of(evidence: Evidence) -> float:
+    """The known rate at which samples with label 0 were kept, by which the values were moved; 0 where none did."""
+    return float(getattr(evidence, "sampling_rate", 0.0))
+
+
 def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
     """Raise GuaranteeError, naming the theorem and the remedy, where no finite-sample guarantee exists.
 
@@ -231,6 +236,12 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
             f"{evidence.n_tied} samples share a score with an edge and ties={evidence.ties!r} sends them all to one side; "
             "Gupta & Ramdas 2021, Theorem 3 assumes distinct scores; fit with ties='whole' (one probability for each score) or "
             "ties='random' (keys, exact)"
+        )
+    if is_moved(evidence) and not moved and sampling_rate_of(evidence):
+        raise GuaranteeError(
+            f"samples with label 0 were kept at the rate {sampling_rate_of(evidence):g}, so that shares of scores and of rows "
+            "are not those of the population (fastbin, Theorem F27); use `interval`, or the certificate of kind 'conditional' "
+            "or 'ratio', or fit to rows of which none were left out"
         )
     if is_moved(evidence) and not moved:
         raise GuaranteeError(

@@ -13,7 +13,16 @@ from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import ClassRate
-from fastbin.guarantees.evidence import Atoms, Evidence, Interior, as_evidence, has_whole_ties, is_moved, require_interior
+from fastbin.guarantees.evidence import (
+    Atoms,
+    Evidence,
+    Interior,
+    as_evidence,
+    has_whole_ties,
+    is_moved,
+    require_interior,
+    sampling_rate_of,
+)
 from fastbin.guarantees.rising import band
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 from fastbin.intervals.binomial import exact_ends, truncated_ends
@@ -206,6 +215,11 @@ def move_odds(values: Float64s, source_rate: float, target_rate: float) -> Float
     return np.asarray(ones * values / (ones * values + zeros * (1.0 - values)))
 
 
+def scale_odds(values: Float64s, ratio: float) -> Float64s:
+    """The values after their odds are multiplied by a positive number: z to ratio z / (ratio z + 1 - z); 0 and 1 stay."""
+    return np.asarray(ratio * values / (ratio * values + (1.0 - values)))
+
+
 def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s]) -> Float64s:
     """Intervals of a model whose values were moved to other class rates, at the target; together they cover at least 1 - alpha.
 
@@ -216,8 +230,12 @@ def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float
 
     Half of alpha goes to the bins and the rest in equal parts to the rates that were counted; if none was, all of it goes to
     the bins. `at_source(share)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
+
+    A known rate at which samples with label 0 were kept multiplies the odds by itself: no error, and no alpha (Theorem F27).
     """
-    rates = evidence.rates
+    rates, kept = evidence.rates, sampling_rate_of(evidence)
+    if kept:
+        return scale_odds(at_source(alpha), kept)
     if rates is None:
         raise GuaranteeError(
             f"the values were moved to other class rates (odds ratio {evidence.odds_ratio:g}), and the model does not say how "

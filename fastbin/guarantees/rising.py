@@ -32,6 +32,7 @@ from fastbin.guarantees.evidence import (
     has_whole_ties,
     is_moved,
     rows_of_bins,
+    sampling_rate_of,
 )
 from fastbin.intervals.binomial import beta_quantile, ends_of_rows, exact_ends, special_functions
 
@@ -110,6 +111,11 @@ def slices_of(evidence: Evidence, of: Any = None) -> Slices:
     """The slices of a model, with what it serves there, or what another map does; GuaranteeError where none can be promised."""
     served = evidence if of is None else as_evidence(of, "of")
     if is_moved(evidence):
+        if sampling_rate_of(evidence):
+            raise GuaranteeError(
+                "rows with label 0 were left out, so that averages over rows are not those of the population (fastbin, Theorem "
+                "F27); fit to rows of which none were left out"
+            )
         raise GuaranteeError(
             "the values were moved to other class rates, and the mean error is that of the population of the calibration "
             "samples; certify the source model (of= may be the moved one)"

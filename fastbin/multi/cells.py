@@ -326,7 +326,12 @@ class BinaryMethod:
         if type(given) is not UniformMassBinning or given.scheme not in ("umd", "ze") or given.ties != "whole":
             return None
         score_range = check_score_range(given.score_range)
-        can_be = given.delta == 0.0 and given.edges_share == 1.0 and score_range is not None and score_range[0] >= 0.0
+        can_be = (
+            given.delta == 0.0
+            and given.edges_share == given.sampling_rate == 1.0
+            and score_range is not None
+            and score_range[0] >= 0.0
+        )
         return given if can_be else None
 
     def bins_for(self, n_samples: Int64s) -> Int64s:
@@ -368,7 +373,9 @@ def _copy(calibrator: Calibrator, **changes: Any) -> Calibrator:
     return type(calibrator)(**{**calibrator.get_params(), **changes})
 
 
-def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = None, min_points: Any = 1) -> BinaryMethod:
+def binary_method(
+    calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = None, min_points: Any = 1, of_classes: bool = False
+) -> BinaryMethod:
     """The checked wish of a user: a calibrator, or a number of bins, or else points per bin where there is such a rule."""
     min_points = check_count(min_points, "min_points")
     if calibrator is not None:
@@ -381,6 +388,9 @@ def binary_method(calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = 
             problem = f"is {n_bins!r}, and calibrator has its own"
             raise InputError(problem, "give one of the two", argument="n_bins", value=n_bins)
         calibrator._least_samples()  # refuses what cannot be used
+        if of_classes and getattr(calibrator, "sampling_rate", 1.0) != 1.0:
+            problem = "has a sampling_rate, and label 0 of a class against others is no class that was sampled"
+            raise InputError(problem, "leave it out", argument="calibrator")
         drawn = {"seed": check_seed(None)} if calibrator.get_params().get("seed", 0) is None else {}
         return BinaryMethod(_copy(calibrator, **drawn), min_points=min_points)
     if n_bins is not None or points_per_bin is None:

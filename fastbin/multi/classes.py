@@ -243,7 +243,11 @@ class TopLabelBinning(ClassBinning):
     def _fit(self, scores: Array, predicted: Int64s, is_right: Array, sample_weight: Any, classes: list[Key]) -> Self:
         """The models of predicted columns; `fit` and `fit_top` differ in where these come from."""
         method = binary_method(
-            self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin, min_points=self.min_points
+            self.calibrator,
+            n_bins=self.n_bins,
+            points_per_bin=self.points_per_bin,
+            min_points=self.min_points,
+            of_classes=True,
         )
         per_class, least_pool = _check_per_class(self.per_class), 1
         policy = check_choice(self.thin, "thin", THIN) if per_class else "pool"
@@ -386,7 +390,7 @@ class ClassWiseBinning(ClassBinning):
 
         {Warns}
         """
-        method = binary_method(self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin)
+        method = binary_method(self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin, of_classes=True)
         matrix, classes, truth = self._check(P, labels, sample_weight)
         models, told = fit_each(method, matrix, classes, truth, sample_weight)
         self.model_ = ModelSet._of(models, kind="class-wise", columns=classes, provenance=provenance_of(self, method))

@@ -7,8 +7,8 @@ from typing import Any
 
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputTypeError
+from fastbin._model.decision import ACCEPT, REJECT
 from fastbin.decide import Decision
-from fastbin.decide.decision import ACCEPT, REJECT
 from fastbin.plots._style import Axes, annotate, axes_or_new, few_ticks, finish, look_of, series
 
 RIGHT = {ACCEPT: "label 1 above", REJECT: "label 0 below"}

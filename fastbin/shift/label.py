@@ -281,6 +281,10 @@ def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
     if model.kind != "step":
         remedy = "label shift moves the values of a step function: fit a binning"
         raise InputError(f"is a {model.kind!r} model", remedy, argument="source")
+    if model.sampling_rate:
+        problem = "was moved by a known sampling rate, and the class rates of its sample are not those of its values"
+        remedy = "fit without sampling_rate: the source rate counts the sample, and which rows were kept cancels"
+        raise InputError(problem, remedy, argument="source")
     if is_moved(model):
         raise InputError(f"source was moved already (odds ratio {model.odds_ratio:g})", "move the source model instead")
     return model

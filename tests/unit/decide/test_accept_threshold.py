@@ -13,8 +13,8 @@ from wordings import refused, refuses
 
 import fastbin as fb
 import reference.decide as slow
+from fastbin._model import decision as module
 from fastbin.decide import Decision, accept_threshold
-from fastbin.decide import decision as module
 
 N = 700
 

@@ -36,7 +36,7 @@ def bands_of(model: BinnedModel) -> list[tuple[float, float]]:
     places = sorted({*model.edges.tolist(), low, high})
     middle = places[len(places) // 2]
     return [
-        (places[-2], places[1]), (middle, middle), (math.nextafter(middle, -math.inf), places[0]), (high, low),
+        (middle, places[len(places) // 3]), (middle, middle), (math.nextafter(middle, -math.inf), places[0]), (high, low),
         (0.0, -0.0), (TINY, -TINY), (math.inf, middle), (middle, -math.inf), (math.inf, -math.inf),
     ]  # fmt: skip
 
@@ -175,5 +175,5 @@ def test_what_has_no_decision_is_told() -> None:
     models = fb.ModelSet({"north": decided(model, 0.6, 0.4)})
     with pytest.raises(fb.InputError, match="is a set, which decides nothing as a whole; the models of a set keep their own"):
         fb.export.sql_set(models, cell="region", dialect="sqlite", what="decision")
-    with pytest.raises(fb.InputError, match="alpha is .* but no end of an interval is asked for"):
+    with pytest.raises(fb.InputError, match=r"alpha is .* but no end of an interval is asked for"):
         fb.export.sql(model, dialect="sqlite", what="decision", alpha=0.1)

@@ -13,7 +13,7 @@ from exported_curves import CURVES, LINES, curve_model_of, hard_curve_scores
 
 import fastbin as fb
 from fastbin.export import onnx as write
-from fastbin.export.form import ENDS, OUTPUTS, digest_of, promise_of
+from fastbin.export.form import ENDS, OF_STEPS, digest_of, promise_of
 from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY, VERSION_KEY
 
 LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL")
@@ -67,7 +67,7 @@ def newest_opset() -> int:
 @pytest.mark.parametrize("name", list(MODELS))
 def test_the_runtime_gives_the_bits_of_predict(name: str, n: int, seed: int) -> None:
     model = model_of(name)
-    graph = write(model, outputs=OUTPUTS)
+    graph = write(model, outputs=OF_STEPS)
     onnx.checker.check_model(graph, full_check=True)
     scores, keys = hard_rows(model, n, seed)
     assert_answers(run(graph, scores, key=keys), model, scores, keys)
@@ -78,14 +78,14 @@ def test_the_runtime_gives_the_bits_of_predict(name: str, n: int, seed: int) -> 
 def test_no_optimisation_changes_a_bit(name: str, level: str) -> None:
     model = model_of(name)
     scores, keys = hard_rows(model, 5_000, seed=2)
-    assert_answers(run(write(model, outputs=OUTPUTS), scores, level, key=keys), model, scores, keys)
+    assert_answers(run(write(model, outputs=OF_STEPS), scores, level, key=keys), model, scores, keys)
 
 
 @pytest.mark.parametrize("opset", [13, 15, 18, 21, None])
 @pytest.mark.parametrize("name", ["100 bins", "100 bins, keys", "clips"])
 def test_opsets(name: str, opset: int | None) -> None:
     model, opset = model_of(name), opset or newest_opset()
-    graph = write(model, outputs=OUTPUTS, opset=opset)
+    graph = write(model, outputs=OF_STEPS, opset=opset)
     assert [(each.domain, each.version) for each in graph.opset_import] == [("", opset)]
     onnx.checker.check_model(graph, full_check=True)
     scores, keys = hard_rows(model, 5_000, seed=3)
@@ -101,7 +101,7 @@ def test_rows_without_an_answer(name: str) -> None:
     model = model_of(name)
     scores = np.append(rows_without_answer(model), model.edges[:1])
     keys = np.arange(len(scores), dtype=np.uint64) if model.needs_key else None
-    given = run(write(model, outputs=OUTPUTS), scores, key=keys)
+    given = run(write(model, outputs=OF_STEPS), scores, key=keys)
     n = len(rows_without_answer(model))
     for output in ("probability", *ENDS):
         assert np.isnan(given[output][:n]).all(), output
@@ -119,7 +119,7 @@ def test_many_edges_of_one_score(n_bins: int) -> None:
     scores, keys = hard_rows(model, 20_000)
     at = rng.random(20_000) < 0.8
     scores[at] = rng.choice(model.edges, at.sum())
-    assert_answers(run(write(model, outputs=OUTPUTS), scores, key=keys), model, scores, keys)
+    assert_answers(run(write(model, outputs=OF_STEPS), scores, key=keys), model, scores, keys)
 
 
 @pytest.mark.parametrize("name", ["1 bins", "10 bins", "10 bins, keys"])
@@ -132,7 +132,7 @@ def test_many_edges_of_one_score(n_bins: int) -> None:
 )  # fmt: skip
 def test_shapes(name: str, shape: Any, sizes: tuple[int, ...]) -> None:
     model = model_of(name)
-    graph = write(model, outputs=OUTPUTS, shape=shape)
+    graph = write(model, outputs=OF_STEPS, shape=shape)
     onnx.checker.check_model(graph, full_check=True)
     scores, keys = hard_rows(model, int(np.prod(sizes)))
     given = run(graph, scores.reshape(sizes), key=None if keys is None else keys.reshape(sizes))
@@ -147,7 +147,7 @@ def test_shapes(name: str, shape: Any, sizes: tuple[int, ...]) -> None:
 def test_scores_of_fewer_digits(name: str, dtype: str, level: str) -> None:
     """The numbers of this type at and beside each edge, and what has no answer."""
     model, narrow = model_of(name), np.dtype(dtype).type
-    graph = write(model, outputs=OUTPUTS, dtype=dtype)
+    graph = write(model, outputs=OF_STEPS, dtype=dtype)
     onnx.checker.check_model(graph, full_check=True)
     hard, keys = hard_rows(model, 5_000)
     keys = None if keys is None else np.minimum(keys, np.uint64(2**64 - 2))  # the greatest is refused where it is compared
@@ -246,7 +246,7 @@ def cells_and_rows(models: fb.ModelSet, n: int) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("name", list(SETS))
 def test_sets_give_the_bits_of_predict(name: str, opset: int) -> None:
     models = SETS[name]()
-    graph = write(models, outputs=OUTPUTS, opset=opset)
+    graph = write(models, outputs=OF_STEPS, opset=opset)
     onnx.checker.check_model(graph, full_check=True)
     scores, cells, keys = cells_and_rows(models, 20_000)
     given = run(graph, scores, cell=cells, key=keys)
@@ -269,7 +269,7 @@ def test_unknown_cells(name: str, is_column: bool) -> None:
     cells = cells[:, None] if is_column else cells
     keys = np.arange(len(scores), dtype=np.uint64) if any(model.needs_key for _, model in models.numbered) else None
     given = run(
-        write(models, outputs=OUTPUTS, shape=("n", 1) if is_column else ("n",)), scores.reshape(cells.shape), cell=cells,
+        write(models, outputs=OF_STEPS, shape=("n", 1) if is_column else ("n",)), scores.reshape(cells.shape), cell=cells,
         key=None if keys is None else keys.reshape(cells.shape),
     )  # fmt: skip
     given = {output: answers.reshape(-1) for output, answers in given.items()}
@@ -292,7 +292,7 @@ def test_rows_without_an_answer_in_sets() -> None:
     models = set_of([1, 2, 3], ("10 bins", "clips", "logits"))
     scores = np.repeat([-0.5, 1.5, np.nan, -np.inf, -0.0], 3)
     cells = np.tile([1, 2, 3], 5)
-    given = run(write(models, outputs=OUTPUTS), scores, cell=cells)["probability"]
+    given = run(write(models, outputs=OF_STEPS), scores, cell=cells)["probability"]
     answered = np.isfinite(scores) & ((cells != 1) | (scores == 0.0))
     assert np.isnan(given[~answered]).all()
     assert same(given[answered], models.predict(scores[answered], cells[answered]))
@@ -370,8 +370,8 @@ def test_what_the_file_of_a_set_says() -> None:
 
 def test_no_operator_but_plain_ones() -> None:
     for model in (model_of("1000 bins, keys"), SETS["pool"]()):
-        assert {node.domain for node in write(model, outputs=OUTPUTS).graph.node} == {""}
-    graph = write(SETS["texts"](), outputs=OUTPUTS)
+        assert {node.domain for node in write(model, outputs=OF_STEPS).graph.node} == {""}
+    graph = write(SETS["texts"](), outputs=OF_STEPS)
     assert [node.op_type for node in graph.graph.node if node.domain] == ["LabelEncoder"]
 
 
@@ -381,7 +381,7 @@ def test_the_oldest_version_of_the_file_that_the_opset_allows() -> None:
 
 def test_the_same_bytes_again() -> None:
     models = SETS["pool, texts, keys"]()
-    first, again = (write(models, outputs=OUTPUTS).SerializeToString(deterministic=True) for _ in range(2))
+    first, again = (write(models, outputs=OF_STEPS).SerializeToString(deterministic=True) for _ in range(2))
     assert first == again
 
 

@@ -20,7 +20,7 @@ from onnx import TensorProto, helper
 
 import fastbin as fb
 from fastbin.export import append_onnx, onnx_scores
-from fastbin.export.form import OUTPUTS, digest_of
+from fastbin.export.form import OF_STEPS, digest_of
 from fastbin.export.onnx import LEAST_OPSET, OUTPUT_KEY, SHA256_KEY
 
 RNG = np.random.default_rng(4)
@@ -206,11 +206,11 @@ def test_graphs_by_hand(name: str) -> None:
     before = graph.SerializeToString()
     model = fitted(graph)
     scores = onnx_scores(session_of(graph), X[USE])
-    both = append_onnx(graph, model, outputs=OUTPUTS, alpha=0.05)
+    both = append_onnx(graph, model, outputs=OF_STEPS, alpha=0.05)
     assert graph.SerializeToString() == before
     onnx.checker.check_model(both, full_check=True)
     said = {each.key: each.value for each in both.metadata_props}
-    tensors = [said[f"{OUTPUT_KEY}{output}"] for output in OUTPUTS]
+    tensors = [said[f"{OUTPUT_KEY}{output}"] for output in OF_STEPS]
     assert tensors[0] == ("fastbin_probability" if name == "a name that is taken" else "probability")
     assert said[SHA256_KEY] == digest_of(model)
     value, bin_, lower, upper, *at_scores = session_of(both).run(tensors, {"X": X[USE]})

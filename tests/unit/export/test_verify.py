@@ -21,7 +21,7 @@ from onnx import TensorProto, helper
 
 import fastbin as fb
 from fastbin.cli import command_line
-from fastbin.export.form import OUTPUTS, digest_of
+from fastbin.export.form import OF_STEPS, digest_of
 from fastbin.export.verify import digest_in, target_of
 
 _verify = partial(fb.export.verify, run_code=True)
@@ -47,7 +47,7 @@ def models_in(model: Model) -> list[fb.BinnedModel]:
     return [each for _, each in model.numbered] if isinstance(model, fb.ModelSet) else [model]
 
 
-ALL = OUTPUTS
+ALL = OF_STEPS
 # How each target is written, what `verify` must be told of it, and the program that it needs.
 TARGETS: dict[str, tuple[Callable[[Model], Any], dict[str, Any], str | None]] = {
     "json": (fb.export.json, {}, None),
