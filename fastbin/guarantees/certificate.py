@@ -18,7 +18,7 @@ from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.shown import first_few, printable
 from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
-from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps
+from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, is_of_batch, is_stratified
 
 # For each kind of certificate its bounds; the first is the default, but "common" for "conditional" where `has_common_radius`.
 # "clopper-pearson", "common", "hull" and "data" depend on the labels.
@@ -39,8 +39,8 @@ MEAN_ERRORS = {
     "mean-underestimate": "falls short of it on average by at most {distance}, an excess counted as 0",
 }
 # What a promise compares averages of served values with: the true frequencies in the population, or the average true
-# probabilities of the rows that calibrated.
-ABOUT = ("population", "calibration rows")
+# probabilities of the rows that calibrated, or the frequencies among the rows of a batch.
+ABOUT = ("population", "calibration rows", "batch")
 # What can be computed before any label is seen.
 PRIOR_BOUNDS = ("a-priori", "hoeffding")
 
@@ -110,6 +110,23 @@ ASSUMPTIONS = {
         '`about="calibration rows"`, in place of the first',
         "labels that decide one another, common shocks: a smaller alpha gives wider intervals, as a margin and not as a proof",
     ),
+    "pool": Assumption(
+        "the rows that the plan chose among are independent draws from the population that will be scored: one row an obligor, "
+        "no repeated customers, overlapping windows or common shocks",
+        "models of `fb.decide.plan_labels`, in place of the first",
+        "as for the first",
+    ),
+    "plan": Assumption(
+        "all rows that the plan asked for have their labels, and which rows these are did not depend on them",
+        "models of `fb.decide.plan_labels`",
+        "rows that cannot be labelled: take out, before there is a plan, what a score or a feature tells of them",
+    ),
+    "batch": Assumption(
+        "the labelled rows were drawn from all rows of the batch at random, without replacement: single rows, and no whole "
+        "groups of them",
+        "`fit(..., population=)`, in place of the first",
+        "customers drawn with all their rows: draw rows, or keep one row of each customer in the batch",
+    ),
     "training": Assumption(
         "the scores were trained on other data",
         "every one",
@@ -163,6 +180,10 @@ def about_ties(evidence: Evidence, bound: str = "") -> list[str]:
 
 def assumptions_of(evidence: Evidence, kind: str, bound: str = "") -> tuple[str, ...]:
     """The assumptions of a promise of this kind about the bins of this model."""
+    if is_of_batch(evidence):
+        return tuple(sentences("batch", "training"))
+    if is_stratified(evidence):
+        return (*sentences("pool", "plan", "training"), *about_ties(evidence, bound))
     has_unlabelled = getattr(evidence, "unlabelled_counts", None) is not None
     found = sentences("draws", "training", *["unlabelled"] * has_unlabelled) + about_ties(evidence, bound)
     return (*found, *sentences(*["random values"] * (evidence.delta > 0.0), *["bins"] * (kind == "marginal")))
@@ -175,12 +196,14 @@ def assumptions_of(evidence: Evidence, kind: str, bound: str = "") -> tuple[str,
 TRUTHS = {
     "population": "the true frequency of {event}",
     "calibration rows": "the average of their true probabilities of {event}",
+    "batch": "the frequency of {event} among all rows of the batch there",
 }
+OF_SETS = tuple(TRUTHS[about] for about in ABOUT[:2])
 _OF_CLASSES = "the average of their true probabilities that the {} is the true one"
 # For each word for the cells of a set: one of them, and what the values are compared with, of a population and of rows.
 CELLS = {
-    "cells": ("cell", *TRUTHS.values()),
-    "segments": ("segment", *TRUTHS.values()),
+    "cells": ("cell", *OF_SETS),
+    "segments": ("segment", *OF_SETS),
     "predicted classes": (
         "predicted class", "how often the predicted class is the true one", _OF_CLASSES.format("predicted class"),
     ),

@@ -40,6 +40,8 @@ from fastbin.guarantees.evidence import (
     has_whole_ties,
     interior_for_any_law,
     is_moved,
+    is_of_batch,
+    is_stratified,
     place_of_rest,
     require_guarantee,
     require_interior,
@@ -102,8 +104,9 @@ def certify(
         * "hoeffding": Gupta & Ramdas 2021, equations (8), (10) and (11) and Theorem 4(b), as printed; for other
           partitions Hoeffding's inequality with a union bound over the bins (ibid., Appendix B).
 
-    about : {"population", "calibration rows"}
-        Whose true frequency the values are compared with. "calibration rows": in each bin the average of what its calibration
+    about : {"population", "calibration rows", "batch"}
+        Whose true frequency the values are compared with. "batch": the rows of a batch of known size, which alone models of
+        `fit(..., population=)` can speak of, and do without being asked. "calibration rows": in each bin the average of what its calibration
         rows are served is within epsilon of the average of their true probabilities. For audits: rows need not be draws of a
         population, only their labels independent; nothing is said about other rows. For the kind "conditional", by
         "clopper-pearson", and for the mean errors, averaged over the rows between the cuts of slices: there labels must be
@@ -156,6 +159,9 @@ def certify(
     ):
         if given is not None:
             raise InputError("is given", f"{what} for kind='mean-error', and kind is {kind!r}", argument=argument)
+    if about == "batch" and not is_of_batch(evidence):
+        remedy = "fit to some rows of it with population=, the scores of all of them"
+        raise GuaranteeError(f"about='batch' needs a batch of known size, and the model has no population_counts; {remedy}")
     if about == "calibration rows":
         return _certify_rows(evidence, alpha, kind, bound)
     return certify_population(evidence, alpha, kind, bound_for(evidence, kind, bound))
@@ -167,7 +173,8 @@ def certify_population(evidence: Evidence, alpha: float, kind: str, bound: str, 
         return _certify_moved(evidence, alpha, kind, bound, rest_parts)
     if is_of_steps(evidence):
         return certify_steps(evidence, alpha, kind, bound, rest_parts)
-    interior = require_interior(evidence, rest_parts=rest_parts)
+    designed = kind in ("conditional", "ratio") and bound == "clopper-pearson"
+    interior = require_interior(evidence, rest_parts=rest_parts, designed=designed)
     covered = interior.is_covered
     require_samples(covered)
     if bound in OF_INTERVALS:
@@ -200,7 +207,8 @@ def bound_for(evidence: Evidence, kind: str, bound: str | None) -> str:
         return check_bound(bound, kind)
     has_means = SCHEMES[evidence.scheme].continuable and not is_of_steps(evidence) and not is_moved(evidence)
     is_quick = int(evidence.n_bins) <= MOST_BINS_BY_ONE_RADIUS
-    return "common" if has_means and is_quick and not has_whole_ties(evidence) else check_bound(None, kind)
+    is_drawn = not has_whole_ties(evidence) and not is_stratified(evidence) and not is_of_batch(evidence)
+    return "common" if has_means and is_quick and is_drawn else check_bound(None, kind)
 
 
 def _certify_by_common_radius(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> Certificate:
@@ -254,13 +262,20 @@ def certify_bins(
     return [
         certificate_of(
             evidence, epsilon, interior.is_covered, alpha=alpha, kind=kind, bound=bound, radii=tuple(own.tolist()),
-            theorem=f"Clopper & Pearson 1934{_SHARE[kind]}; {binomial_law(evidence, bound)}",
-            assumptions=assumptions_of(evidence, kind, bound),
+            theorem=_theorem_of_ends(evidence, kind, bound),
+            assumptions=assumptions_of(evidence, kind, bound), about="batch" if is_of_batch(evidence) else "population",
         )
         for evidence, epsilon, interior, alpha, own in zip(
             models, epsilons, interiors, alphas, np.split(radii, starts[1:]), strict=True
         )
     ]  # fmt: skip
+
+
+def _theorem_of_ends(evidence: Evidence, kind: str, bound: str) -> str:
+    if is_of_batch(evidence):
+        return f"{_OF_BATCH}{_SHARE[kind]} (fastbin, Theorem F25)"
+    law = _OF_PLAN if is_stratified(evidence) else binomial_law(evidence, bound)
+    return f"Clopper & Pearson 1934{_SHARE[kind]}; {law}"
 
 
 def is_of_steps(evidence: Evidence) -> bool:
@@ -313,6 +328,11 @@ _PARTS = (
     "(fastbin, Theorem F19)"
 )
 _ANY_LAW = "label sums with a sample of either label at the edge lie on the two sides of a binomial one (fastbin, Theorem F2)"
+_OF_PLAN = (
+    "at a level that pays for stopping by the width of the interval, where labelling did: of each bin the labels are independent "
+    "draws in a random order, and it stops by its own alone (fastbin, Theorem F24)"
+)
+_OF_BATCH = "both tails of the hypergeometric law of the labelled rows of each bin, given how many of its rows are labelled"
 _FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 2020, section 4.1"
 
 

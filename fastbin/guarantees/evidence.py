@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.errors import GuaranteeError, InputTypeError
 from fastbin._core.schemes import CERTIFIED, SCHEMES, ClassRates
+from fastbin.guarantees.stopping import Rule, levels_after_stopping
 from fastbin.intervals import sidak
 
 # With whole groups of equal scores at edges: what their tallies count is all samples but one at the edge of each bin.
@@ -96,6 +97,9 @@ class Interior:
     and for it the number of equal parts into which its share of alpha is divided, one for each place where the fit may end.
     `sides` are the two readings of all bins from their edges on, where those of the rest are others. `atoms` tell the samples
     at the edges of bins, where they may make an interval narrower (Theorem F19).
+
+    Where a plan chose the labelled rows bin by bin, `pool` is its rule, and the rows of each bin that it chose among (Theorem
+    F24). Where promises are about a batch of known size, `batch` is how many rows of it each bin has (Theorem F25).
     """
 
     first: Reading
@@ -104,6 +108,8 @@ class Interior:
     rest: Float64s | None = None
     sides: tuple[Reading, Reading] | None = None
     atoms: Atoms | None = None
+    pool: tuple[Rule | None, Int64s] | None = None
+    batch: Int64s | None = None
 
     @classmethod
     def of(cls, counts: Int64s, label_sums: Int64s) -> Interior:
@@ -114,6 +120,8 @@ class Interior:
     @classmethod
     def joined(cls, interiors: Sequence[Interior]) -> Interior:
         """The bins of all; one reading where each has one."""
+        if len(interiors) == 1:
+            return interiors[0]
 
         def of(readings: list[Reading]) -> Reading:
             return Reading(*(np.concatenate(parts) for parts in zip(*readings, strict=True)))
@@ -148,6 +156,8 @@ class Interior:
 
         Whether there is a rest is not known before the scores, so its share is taken from alpha in every fit that can have one.
         """
+        if self.pool is not None:
+            return levels_after_stopping(self.pool[0], share(alpha, max(1, n_sharing)), self.pool[1])
         if self.rest is None:
             return share(alpha, max(1, n_sharing))
         of_edges, is_rest = alpha_of_edges(alpha), self.rest > 0.0
@@ -195,11 +205,39 @@ def sampling_rate_of(evidence: Evidence) -> float:
     return float(getattr(evidence, "sampling_rate", 0.0))
 
 
-def require_guarantee(evidence: Evidence, *, moved: bool = False) -> None:
+def is_stratified(evidence: Evidence) -> bool:
+    """Whether a plan chose the labelled rows bin by bin."""
+    return getattr(evidence, "pool_counts", None) is not None
+
+
+def is_of_batch(evidence: Evidence) -> bool:
+    """Whether promises are about a batch of known size."""
+    return getattr(evidence, "population_counts", None) is not None
+
+
+def refuse_designs(evidence: Evidence, what: str) -> None:
+    """Raise where the labelled rows are no random sample of the population, and `what` would take them for one."""
+    remedy = "kind='conditional' and kind='ratio' by bound='clopper-pearson', and intervals by it, are proved"
+    if is_stratified(evidence):
+        raise GuaranteeError(
+            f"a plan chose the labelled rows bin by bin, so that their shares of bins and their class rate are its own, and {what} "
+            f"would take them for a random sample; {remedy} (fastbin, Theorem F24)"
+        )
+    if is_of_batch(evidence):
+        raise GuaranteeError(
+            f"the model is about one batch of known size, and {what} would be about a population that rows are drawn from; "
+            f"{remedy} for the batch (fastbin, Theorem F25); fit without population="
+        )
+
+
+def require_guarantee(evidence: Evidence, *, moved: bool = False, designed: bool = False) -> None:
     """Raise GuaranteeError, naming the theorem and the remedy, where no finite-sample guarantee exists.
 
-    `moved`: whether values mapped to other class rates are accepted, because the caller maps its result likewise.
+    `moved`: whether values mapped to other class rates are accepted, because the caller maps its result likewise; `designed`:
+    whether samples of plans and of batches are, because the caller takes its intervals from `Interior`.
     """
+    if not designed or is_moved(evidence):
+        refuse_designs(evidence, "this promise")
     scheme = evidence.scheme
     if scheme in ("platt", "temperature", "beta", "quadratic", "spline"):
         raise GuaranteeError(
@@ -267,14 +305,20 @@ def has_edges_of_others(evidence: Evidence) -> bool:
     return int(evidence.n_samples) - int(np.sum(evidence.counts)) >= evidence.n_bins_asked
 
 
-def require_interior(evidence: Evidence, *, moved: bool = False, rest_parts: float | None = None) -> Interior:
+def require_interior(
+    evidence: Evidence, *, moved: bool = False, rest_parts: float | None = None, designed: bool = False
+) -> Interior:
     """The binomial part of the tally of a model that must pass `require_guarantee`. O(n_bins).
 
     `rest_parts`: into how many parts the share of alpha of the rest is divided, where it is not one for each rank.
     """
-    require_guarantee(evidence, moved=moved)
+    require_guarantee(evidence, moved=moved, designed=designed)
     counts = np.asarray(evidence.counts, dtype=np.int64)
     label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
+    if is_stratified(evidence):
+        return replace(Interior.of(counts, label_sums), pool=(_rule_of(evidence), np.asarray(evidence.pool_counts)))
+    if is_of_batch(evidence):
+        return replace(Interior.of(counts, label_sums), batch=np.asarray(evidence.population_counts))
     if has_whole_ties(evidence):
         return _whole_interior(evidence, rest_parts)
     if not SCHEMES[evidence.scheme].averages_boundary:
@@ -289,6 +333,19 @@ def require_interior(evidence: Evidence, *, moved: bool = False, rest_parts: flo
     own = counts - boundary
     least, most = np.maximum(label_sums - boundary, 0), np.minimum(label_sums, own)
     return Interior(Reading(own, least), Reading(own, most), boundary)
+
+
+def _rule_of(evidence: Any) -> Rule | None:
+    """The rule by which a plan stopped, as the provenance of its model tells; None where the numbers of labels were fixed."""
+    steps = (evidence.provenance or {}).get("made_by")
+    first = steps[0] if isinstance(steps, list) and steps and isinstance(steps[0], dict) else {}
+    said = first.get("configuration") if first.get("calibrator") == "LabelPlan" else None
+    if not isinstance(said, dict) or ("epsilon" not in said and "budget" not in said):
+        raise GuaranteeError(
+            "the model has pool_counts, and its provenance does not say by which plan labelling stopped (fastbin, Theorem F24); "
+            "take the model_ of the plan as it is"
+        )
+    return None if said["epsilon"] is None else Rule(float(said["epsilon"]), float(said["level"]))
 
 
 def assumes_no_atoms(evidence: Evidence) -> bool:

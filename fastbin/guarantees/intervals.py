@@ -26,6 +26,7 @@ from fastbin.guarantees.evidence import (
 from fastbin.guarantees.rising import band
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 from fastbin.intervals.binomial import exact_ends, truncated_ends
+from fastbin.intervals.finite import rates_of_batch
 
 BinBound = Callable[[Any, Any, float], Float64s]
 
@@ -43,6 +44,8 @@ def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any) ->
 
     Where samples at edges are counted apart, a share of the level goes to what they tell: small, where the readings tell more.
     """
+    if interior.batch is not None:
+        return rates_of_batch(interior.first.label_sums, interior.counts, interior.batch, level)
     atoms = interior.atoms
     share = 0.0 if atoms is None else (atoms.sure / (interior.counts + 1.0)) ** 2
     intervals = [bin_bound(reading.label_sums, reading.counts, (1.0 - share) * level) for reading in interior.readings]
@@ -71,8 +74,9 @@ def _ends_of_parts(interior: Interior, atoms: Atoms, parted: Bools, levels: Floa
     return np.stack([corners[:, :, 0].min(axis=1), corners[:, :, 1].max(axis=1)], axis=1)
 
 
-# What an interval is about: the true frequency of a bin, or, if it does not fall as scores rise, the truth at a score.
-AT = ("bin", "score")
+# What an interval is about: the true frequency of a bin, or, if it does not fall as scores rise, the truth at a score, or the
+# rows of a batch in the bin that have no label.
+AT = ("bin", "score", "unlabelled")
 
 
 def interval(
@@ -93,8 +97,9 @@ def interval(
         looking at the result: the best of several does not hold at the alpha of each.
     simultaneous : bool
         Whether alpha is shared among the bins that hold samples.
-    at : {"bin", "score"}
-        "score": if the truth does not fall as the score rises, the true probability at every score of a step at once, and what
+    at : {"bin", "score", "unlabelled"}
+        "unlabelled", for a batch of known size: the share of label 1 among the rows of the bin that have no label; [0, 1] where
+        all have one. "score": if the truth does not fall as the score rises, the true probability at every score of a step at once, and what
         the step serves, lie in its interval (docs/guarantees.md, Theorem F18). By "clopper-pearson", and simultaneous; from the
         slices of the fit, which those with importance weights and other methods do not keep. [0, 1] for fits to fewer than 20
         samples.
@@ -136,8 +141,19 @@ def interval(
     alpha, bound, evidence = check_alpha(alpha), check_interval_bound(bound), as_evidence(evidence)
     if check_at(at, bound, simultaneous) == "score":
         return interval_at_scores(evidence, alpha)
-    tally = tally_of(evidence, bound)
+    tally = tally_of(evidence, bound, designed=True)
+    if at == "unlabelled":
+        return _interval_of_unlabelled(tally, alpha, simultaneous)
     return interval_among(evidence, tally, alpha, bound, int(np.count_nonzero(tally.is_covered)) if simultaneous else 1)
+
+
+def _interval_of_unlabelled(tally: Interior, alpha: float, simultaneous: bool) -> Float64s:
+    """The share of label 1 among the rows of a batch that have none, by bin."""
+    if tally.batch is None:
+        remedy = "fit to some rows of a batch with population=, the scores of all of them"
+        raise GuaranteeError(f"at='unlabelled' is about a batch of known size, and the model has no population_counts; {remedy}")
+    level = tally.levels(alpha, int(np.count_nonzero(tally.is_covered)) if simultaneous else 1)
+    return rates_of_batch(tally.first.label_sums, tally.counts, tally.batch, level, unlabelled=True)
 
 
 def check_interval_bound(bound: Any) -> str:
@@ -184,8 +200,8 @@ def interval_of_tally(tally: Interior, alpha: float, bound: str, n_sharing: int)
     return found
 
 
-def tally_of(evidence: Evidence, bound: str, rest_parts: float | None = None) -> Interior:
-    """The part of the tally of a model that this bound counts, if it may."""
+def tally_of(evidence: Evidence, bound: str, rest_parts: float | None = None, *, designed: bool = False) -> Interior:
+    """The part of the tally of a model that this bound counts, if it may; `designed` as in `require_guarantee`."""
     if bound == "empirical-bernstein" and has_whole_ties(evidence):
         raise GuaranteeError(
             "whole groups of equal scores lie at edges, and empirical Bernstein's ends do not rise with the label sum, which "
@@ -193,7 +209,8 @@ def tally_of(evidence: Evidence, bound: str, rest_parts: float | None = None) ->
         )
     if bound == "wilson":
         return _whole_tally(evidence)
-    interior = require_interior(evidence, moved=True, rest_parts=rest_parts)
+    designed = designed and bound == "clopper-pearson"
+    interior = require_interior(evidence, moved=True, rest_parts=rest_parts, designed=designed)
     return interior if bound == "clopper-pearson" else replace(interior, atoms=None)
 
 

@@ -112,7 +112,7 @@ class VectorCertificate(Stated, Table):
 
 def certify_vector(vector: Any, classes: tuple[Any, ...], n_samples: int, alpha: float, about: str) -> VectorCertificate:
     """The certificate of a `fastbin.multi.VectorModel`; errors as its `certificate`."""
-    alpha, about = check_alpha(alpha), check_choice(about, "about", ABOUT)
+    alpha, about = check_alpha(alpha), check_choice(about, "about", ABOUT[:2])
     if vector.counts is None:
         raise GuaranteeError(
             "the model has no evidence bins, as after a fit with importance weights; nothing is known of its vectors"

@@ -42,6 +42,7 @@ from fastbin.assess.validity import curve_of
 from fastbin.assess.verdict import CONTRADICTED, verdict_of
 from fastbin.export.form import as_vector_model
 from fastbin.guarantees.certificate import name_bins, name_cells
+from fastbin.guarantees.evidence import is_stratified
 from fastbin.intervals.binomial import special_functions
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -706,6 +707,8 @@ def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
 def _about_the_populations(found: Assessment) -> Iterator[str]:
     """Whether the test set can be a sample of the population that the model was fitted to."""
     model = found.model
+    if is_stratified(model):  # whose rows are in shares of its own
+        return
     positives, sizes = np.array([model.n_positive, found.n_positive]), np.array([model.n_samples, found.n_samples])
     if model.n_samples and p_homogeneous(np.stack([positives, sizes - positives], axis=1)) < SURPRISING:
         then, now = 100.0 * positives / sizes

@@ -122,6 +122,9 @@ def source_rate_of(model: BinnedModel) -> float:
     if model.is_weighted:
         remedy = "give source_rate"
         raise InputError("the model was fitted with importance weights, so its rows do not show the class rates", remedy)
+    if getattr(model, "pool_counts", None) is not None:
+        remedy = "give source_rate"
+        raise InputError("a plan chose the labelled rows bin by bin, so that they do not show the class rates", remedy)
     if model.n_samples == 0:
         raise InputError("the model does not say how many samples it was fitted to", "give source_rate")
     return model.n_positive / model.n_samples
