@@ -354,8 +354,9 @@ class BinnedModel(Saved, NativeModel, Parts):
         return [(None, self)]
 
     def interval(
-        self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True, *, at: At = "bin"
-    ) -> Float64s:
+        self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True, *,
+        at: At | Literal["unlabelled"] = "bin",
+    ) -> Float64s:  # fmt: skip
         """An interval for the true positive rate of each bin, or for the truth at the scores of each step.
 
         Parameters
@@ -367,8 +368,8 @@ class BinnedModel(Saved, NativeModel, Parts):
         simultaneous : bool
             Whether alpha bounds the chance that *any* interval misses (Sidak over the bins where they are independent), or
             each one's.
-        at : {"bin", "score"}
-            "score": if the truth does not fall as the score rises, the true probability at every score at once, and the value
+        at : {"bin", "score", "unlabelled"}
+            "unlabelled", for a batch of known size: the share of label 1 among the rows of the bin without a label. "score": if the truth does not fall as the score rises, the true probability at every score at once, and the value
             that is served there, lie in the interval of its step. By "clopper-pearson", and simultaneous.
 
         Returns
@@ -411,8 +412,9 @@ class BinnedModel(Saved, NativeModel, Parts):
             for any distribution of scores; "data", the default of "ece", rests on its values; "a-priori" is what is known
             before any label is seen, the default of "expected-ece"; "hoeffding" the papers' closed formulas. Choose before
             looking at the results.
-        about : {"population", "calibration rows"}
-            Whose true frequency the values are compared with. "calibration rows", for audits: the average that the calibration
+        about : {"population", "calibration rows", "batch"}
+            Whose true frequency the values are compared with. "batch": the rows of a batch of known size, of which every promise
+            of `fit(..., population=)` speaks. "calibration rows", for audits: the average that the calibration
             rows of a bin are served, and the average of their true probabilities; these rows need not be draws of a population.
             Also for "mean-error", over the rows between the cuts of slices.
         of : BinnedModel or fitted calibrator, optional

@@ -41,6 +41,7 @@ from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import RANKS_TO_PLAN_FOR, Rows, RowsSource, check_rows, refuse_idle_keys
 from fastbin._fit.tally import require_weight, rising
 from fastbin._model.provenance import LastMade
+from fastbin.binning.batch import parts_of_batch
 from fastbin.binning.venn import predict_venn
 from fastbin.model import BinnedModel
 
@@ -146,9 +147,9 @@ class UniformMassBinning(CountedBinning):
     @shared_docs(FIT_PARAMETERS)
     def fit(
         self, scores: Any, labels: Any, sample_weight: Any = None, tie_keys: Any = None, n_threads: int = 1, *,
-        positive: Any = None,
+        positive: Any = None, population: Any = None,
     ) -> Self:  # fmt: skip
-        """Fit to calibration samples that the classifier was not trained on.
+        """Fit to calibration samples that the classifier was not trained on, or to some rows of a batch of known size.
 
         Parameters
         ----------
@@ -158,6 +159,11 @@ class UniformMassBinning(CountedBinning):
         {tie_keys}
         {n_threads}
         {positive}
+        population : array-like of shape (M,), optional
+            The scores of all rows of a batch, the rows with labels among them. Bins hold equal shares of the batch, and every
+            promise is about the rows of the batch, at most as wide as that about a population and much narrower where most have
+            labels (fastbin, Theorem F25). The labelled rows must have been drawn from the batch at random: single rows, not
+            customers with all their rows. For scheme "umd", without weights, keys, `delta` and `edges_share`.
 
         {Returns}
 
@@ -177,6 +183,8 @@ class UniformMassBinning(CountedBinning):
         checked, n_threads = self._check(), check_count(n_threads, "n_threads")
         refuse_idle_keys(tie_keys, self.ties)
         rows = check_rows(scores, labels, sample_weight, checked.score_range, tie_keys, positive=positive)
+        if population is not None:
+            return self._fit_batch(checked, rows, population)
         return self._fit(checked, RowsSource(rows, n_threads))
 
     def _check(self) -> _CheckedUniformMass:
@@ -194,6 +202,24 @@ class UniformMassBinning(CountedBinning):
         model = checked.model(parts, n_bins, "" if rows is None else rows.event)
         self.model_ = model if self.sampling_rate == 1.0 else self._to_population(model, self.sampling_rate)
         self._warn_of_rows(parts["counts"], parts["label_sums"], None if rows is None else rows.scores, 3)
+        return self
+
+    def _fit_batch(self, checked: _CheckedUniformMass, rows: Rows, population: Any) -> Self:
+        usual = {"scheme": "umd", "ties": "whole", "delta": 0.0, "edges_share": 1.0}
+        unusual = [name for name, value in usual.items() if getattr(self, name) != value]
+        if rows.weights is not None or rows.frequencies is not None:
+            raise InputError("is given", "rows of a batch count once each: leave it out", argument="sample_weight")
+        if unusual:
+            name = unusual[0]
+            remedy = f"the promise about a batch is of {name}={usual[name]!r} (fastbin, Theorem F25)"
+            raise InputError(None, remedy, argument=name, value=getattr(self, name))
+        parts, n_bins = parts_of_batch(rows, population, self.n_bins, checked.score_range, monotone=self.monotone)
+        model = BinnedModel._of(
+            **parts, scheme="umd", ties="upper", n_bins_asked=n_bins, seed=checked.seed, n_samples=len(rows),
+            n_positive=int(parts["label_sums"].sum()), out_of_range=self.out_of_range,
+        )  # fmt: skip
+        self._keep(model, rows.event)
+        self._warn_of_rows(parts["counts"], parts["label_sums"], rows.scores, 3)
         return self
 
     def _why_all_rows(self, remedy: str = "use fit") -> str | None:

@@ -42,6 +42,9 @@ RECENTRINGS = ("auto", "james-stein", "full", "none", "cap")
 
 METHOD_LINES = "\n".join(f"  {name:16} {method.about}" for name, method in METHODS.items())
 
+# Options about how a table is read.
+OF_TEXT = ("delimiter", "decimal", "encoding", "memory_limit")
+
 # The options about the models of a set, by what they go with.
 OF_SETS = {
     "--classes": ("top_label", "vectors", "keep_top", "unlabelled", "class_labels", "points_per_bin"),
@@ -61,6 +64,7 @@ OF_SETS = {
         "fastbin fit margins.csv --score margin --label y --score-range any -o m.fbm",
         "fastbin fit scores.csv --method isotonic -o credit.fbm",
         "fastbin fit scores.csv --segment region -o regions.fbm",
+        "fastbin fit labelled.csv --plan plan.json -o credit.fbm",
         "fastbin fit animals.csv --classes cat,dog,cow --label animal -o animals.fbm",
         "fastbin fit animals.csv --classes cat,dog,cow --label animal --vectors -o vectors.fbm",
     )
@@ -143,13 +147,16 @@ OF_SETS = {
     "--out-of-range refuse|clip",
     "What the model does with scores outside the range: an error, or the answer of the nearest end.",
 )
+@options.option("--plan PLAN", "FILE holds the rows that this plan of `fastbin plan` asked for, with their labels.", options.PATH)
+@options.option("--id id_column COLUMN", "--plan: what identifies a row, as in `fastbin plan`.")
 @options.option("--threads N", "Threads of a fit in memory.", options.COUNT, 1)
 @options.alpha
 @options.quiet
 @options.tables
 def command(
-    file: str, output: str | None, method: str, threads: int, alpha: float, quiet: bool, rows: RowOptions, **configuration: Any
-) -> None:
+    file: str, output: str | None, method: str, threads: int, alpha: float, quiet: bool, rows: RowOptions, plan: str | None,
+    id_column: str | None, **configuration: Any,
+) -> None:  # fmt: skip
     """Fit a calibrator to FILE, show what it promises, and write a model where -o says.
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such, or a quoted pattern; "-" reads CSV from standard input.
@@ -167,9 +174,12 @@ def command(
         given["scheme"] = "split"
     of_set = {name: given.pop(name) for names in OF_SETS.values() for name in names if name in given}
     _check_set_options(of_set, rows)
-    out = Output(output, reads=(file, *([of_set["unlabelled"]] if "unlabelled" in of_set else [])))
+    others = (plan, of_set.get("unlabelled"))
+    out = Output(output, reads=(file, *(other for other in others if other is not None)))
     model: BinnedModel | ModelSet | VectorModel
-    if rows.have_cells:
+    if plan is not None or id_column is not None:
+        model, columns = _fit_plan(file, plan, id_column, rows)
+    elif rows.have_cells:
         if threads > 1:
             raise click.UsageError("--threads does not go with --segment and --classes")
         fit: Any = _fit_segments if rows.segment is not None else _fit_classes
@@ -196,6 +206,26 @@ def command(
     summary, show = shown
     out.messages().print(f"{place}{summary(model)} ({named}).")
     show(out.messages(), model, alpha, max_rows=30)
+
+
+def _fit_plan(file: str, plan: str | None, id_column: str | None, rows: RowOptions) -> tuple[BinnedModel, dict[str, str]]:
+    """The model of a plan, whose last labels are in this file, and the columns that were read."""
+    from fastbin.cli.plan import take_labels
+    from fastbin.decide import LabelPlan
+
+    if plan is None:
+        raise click.UsageError("--id goes with --plan")
+    options_of_plan = {"file", "output", "plan", "id_column", "label", "positive", "alpha", "quiet", *OF_TEXT}
+    given = _given(click.get_current_context().params).keys() - options_of_plan
+    if given:
+        name = sorted(given)[0].replace("_", "-")
+        raise click.UsageError(f"--{name} does not go with --plan, which has its bins; leave it out")
+    begun = LabelPlan.load(plan)
+    columns = take_labels(begun, rows.open(file), id_column, rows)
+    if not begun.done:
+        remedy = f"{len(begun.rows()):,} labels are still missing; `fastbin plan {plan} --labels {file} --rows FILE` lists them"
+        raise InputError(f"{plan} is not done", remedy)
+    return begun.model_, columns
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

@@ -147,10 +147,8 @@ def _check_epsilon(epsilon: Any) -> float:
 def _check_ids(ids: Any, n: int) -> tuple[list[Any], Any]:
     """The ids as Python's integers and texts, and a key of each that breaks ties."""
     keys = hash_keys(ids, "fastbin label plan")
-    given = ids.to_pylist() if hasattr(ids, "to_pylist") else ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    given, seen = _as_list(ids), dict[str, int]()
     check_same_length(scores=range(n), ids=given)
-    seen: dict[str, int] = {}
-    given = [value.item() if isinstance(value, np.generic) else value for value in given]
     for at, value in enumerate(given):
         if not isinstance(value, (int, str)):
             raise InputTypeError(None, "ids are integers or text", argument="ids", at=at, value=value)
@@ -158,6 +156,12 @@ def _check_ids(ids: Any, n: int) -> tuple[list[Any], Any]:
             problem = f"is {value!r}, as ids[{seen[str(value)]}] is"
             raise InputError(problem, "every row needs an id of its own", argument="ids", at=at, value=value)
     return given, keys
+
+
+def _as_list(column: Any) -> list[Any]:
+    """The entries of a column as Python's own."""
+    given = column.to_pylist() if hasattr(column, "to_pylist") else column.tolist() if hasattr(column, "tolist") else column
+    return [entry.item() if isinstance(entry, np.generic) else entry for entry in given]
 
 
 def _named(rows: Int64s, names: Sequence[Any] | None) -> list[Any]:
@@ -292,7 +296,7 @@ class LabelPlan(State, Table):
         InputError
             For a row that the plan has not asked for, or whose label is another than before; then no label is taken in.
         """
-        given = rows.to_pylist() if hasattr(rows, "to_pylist") else rows.tolist() if hasattr(rows, "tolist") else list(rows)
+        given = _as_list(rows)
         event = event_of(positive) or self.event
         if self.event and event != self.event:
             remedy = "the labels of one plan mean one event"

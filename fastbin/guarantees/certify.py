@@ -43,6 +43,7 @@ from fastbin.guarantees.evidence import (
     is_of_batch,
     is_stratified,
     place_of_rest,
+    refuse_designs,
     require_guarantee,
     require_interior,
     rows_of_bins,
@@ -152,6 +153,7 @@ def certify(
     evidence, about = as_evidence(evidence), check_choice(about, "about", ABOUT)
     if kind in MEAN_ERRORS:
         check_bound(bound, kind)
+        refuse_designs(evidence, "the mean error")
         return certify_mean_error(evidence, alpha, kind, about, of, unlabelled)
     for argument, given, what in (
         ("of", of, "another map is certified"),

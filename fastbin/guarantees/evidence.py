@@ -340,7 +340,7 @@ def _rule_of(evidence: Any) -> Rule | None:
     steps = (evidence.provenance or {}).get("made_by")
     first = steps[0] if isinstance(steps, list) and steps and isinstance(steps[0], dict) else {}
     said = first.get("configuration") if first.get("calibrator") == "LabelPlan" else None
-    if not isinstance(said, dict) or ("epsilon" not in said and "budget" not in said):
+    if not isinstance(said, dict) or not {"epsilon", "level"} <= said.keys():
         raise GuaranteeError(
             "the model has pool_counts, and its provenance does not say by which plan labelling stopped (fastbin, Theorem F24); "
             "take the model_ of the plan as it is"

@@ -20,6 +20,7 @@ from fastbin.guarantees.evidence import (
     as_evidence,
     has_whole_ties,
     is_moved,
+    refuse_designs,
     require_interior,
     sampling_rate_of,
 )
@@ -140,6 +141,7 @@ def interval(
     """
     alpha, bound, evidence = check_alpha(alpha), check_interval_bound(bound), as_evidence(evidence)
     if check_at(at, bound, simultaneous) == "score":
+        refuse_designs(evidence, "an interval at scores")
         return interval_at_scores(evidence, alpha)
     tally = tally_of(evidence, bound, designed=True)
     if at == "unlabelled":

@@ -164,7 +164,7 @@ def certify_set(
     cells = check_choice(cells, "cells", tuple(CELLS))
     every = _cells(models, names, cells)
     covered = [cell for cell in every if cell.n_covered]
-    if check_choice(about, "about", ABOUT) == "calibration rows" and kind not in MEAN_ERRORS:
+    if check_choice(about, "about", ABOUT[:2]) == "calibration rows" and kind not in MEAN_ERRORS:
         bound = check_of_rows(kind, bound)
     else:
         bound = bound_for(covered[0].model, kind, bound) if len(covered) == 1 else check_bound(bound, kind)
