@@ -36,3 +36,10 @@ def run(model: fb.BinnedModel, scores: Any, labels: Any, **configuration: Any) -
     monitor = CalibrationMonitor(model, **configuration)
     monitor.update(scores, labels)
     return monitor
+
+
+def of_earlier_version(model: fb.BinnedModel, **configuration: Any) -> CalibrationMonitor:
+    """A monitor whose evidence is that of the bins alone, since it began: what its state holds where a version before wrote it."""
+    monitor = CalibrationMonitor(model, **configuration)
+    monitor._state.starts = None
+    return monitor

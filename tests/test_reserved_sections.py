@@ -19,9 +19,8 @@ from reference.keys import digest
 FORMAT = (Path(__file__).resolve().parent.parent / "csrc/FORMAT.md").read_text(encoding="utf8")
 NEWER = "newer version of fastbin"
 
-# Tag and bit 0: of models two that no version has; of monitors as in the table.
+# Tag and bit 0, of models: two that no version has.
 MODEL_SECTIONS = {"NEXT": 1, "MORE": 0}
-MONITOR_SECTIONS = {"STRT": 1, "GRID": 1}
 SCHEME = 5
 
 SCORES = np.array([0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9])
@@ -76,19 +75,12 @@ def with_scheme(number: int) -> bytes:
     return sealed(bytes(data), len(parts(MODEL.to_bytes())))
 
 
-def monitor_bytes() -> bytes:
-    monitor = fb.online.CalibrationMonitor(MODEL)
-    monitor.update(SCORES, SCORES > 0.35)
-    return monitor.to_bytes()
-
-
 def test_the_tables_of_the_format_are_those_tested_here() -> None:
     def table(heading: str, end: str) -> dict[str, int]:
         rows = re.findall(r"^\| `(\w{4})` \| ([01]) \|", FORMAT.partition(heading)[2].partition(end)[0], re.MULTILINE)
         return {tag: int(flags) for tag, flags in rows}
 
     assert not set(MODEL_SECTIONS) & set(table("## Models", "### Examples"))
-    assert table("Reserved, and refused by a reader", "## Sets of models") == MONITOR_SECTIONS
     assert re.findall(r"The number (\d+) \(.*?\) of `scheme` is reserved", FORMAT, re.DOTALL) == [str(SCHEME)]
 
 
@@ -110,14 +102,6 @@ def test_later_sections_of_models(tag: str) -> None:
                 read(data)
         else:
             assert read(data).to_bytes() == (MODEL if read == fb.BinnedModel.from_bytes else SET).to_bytes()  # it is lost
-
-
-@pytest.mark.parametrize("tag", MONITOR_SECTIONS)
-def test_reserved_sections_of_monitors(tag: str) -> None:
-    data = monitor_bytes()
-    assert fb.online.CalibrationMonitor.from_bytes(data).to_bytes() == data
-    with pytest.raises(fb.FormatError, match=NEWER):
-        fb.online.CalibrationMonitor.from_bytes(with_section(data, tag, MONITOR_SECTIONS[tag], after="EVID"))
 
 
 def test_the_reserved_scheme() -> None:

@@ -778,12 +778,22 @@ typedef struct fastbin_monitor_spec {
   double alpha;                  /* the chance of ever raising a false alarm, in (0, 1) */
   double interval_alpha;         /* the level of the tolerated intervals of the model; 0: its values are tolerated */
   const double *tolerated;       /* for each bin, the lower and the upper end of the tolerated interval, in [0, 1]: 2 n_bins */
-  double max_log_mean;           /* the largest evidence so far of the mean over the bins, at least 0; may be INFINITY */
+  double max_log_mean;           /* the largest evidence so far of all bins together, at least 0; may be INFINITY */
   int64_t alarm_at;              /* the outcome, from 1, at which it first reached -log(alpha); 0: it did not */
   const double *max_log_e;       /* the same of each bin */
   const int64_t *named_at;       /* the outcome at which it first reached log(n_bins / alpha); 0: it did not */
   const unsigned char *seen;     /* SHA-256 digests of the files that were counted, FASTBIN_DIGEST_SIZE bytes each */
   size_t n_seen;
+  /* The rest, in which a state of an earlier version has nothing, goes together: half of the evidence is pooled over bins. */
+  const double *grid;            /* pairs of a slope and a shift of the log odds of what is served: 2 n_pairs, finite */
+  size_t n_pairs;
+  const int64_t *class_bins;     /* the bins that are pooled together: the first class_bins[0], and so on, n_bins in all */
+  size_t n_classes;              /* 1, or the classes of a class-wise set, in each of which every outcome is counted once */
+  const int64_t *start_at;       /* outcomes before each later start of the evidence, from 1 on, ascending: n_starts */
+  const double *start_weights;   /* the share of each in the evidence, above 0; together at most 1/2 */
+  const int64_t *start_counts;   /* n_starts times n_bins: what had been counted before the start */
+  const int64_t *start_ones;     /* and of these outcomes, outcomes 1 */
+  size_t n_starts;
 } fastbin_monitor_spec;
 
 typedef struct fastbin_monitor fastbin_monitor;

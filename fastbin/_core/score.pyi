@@ -182,5 +182,26 @@ def write_monitor(
     max_log_e: Float64s,
     named_at: Int64s,
     seen: bytes,
+    grid: Float64s | None = None,
+    class_bins: Int64s | None = None,
+    start_at: Int64s | None = None,
+    start_weights: Float64s | None = None,
+    start_counts: Int64s | None = None,
+    start_ones: Int64s | None = None,
 ) -> bytes: ...
+def evidence_in_counts(factors: Float64s, counts: Int64s, ones: Int64s) -> Float64s: ...
+def evidence_of_starts(own: Float64s, log_pooled: Float64s) -> Float64s: ...
+def follow_starts(
+    bins: Int32s,
+    labels: Int64s,
+    own_factors: Float64s,
+    pooled_factors: Float64s,
+    class_of_bin: Int32s,
+    n_classes: int,
+    counts: Int64s,
+    ones: Int64s,
+    own: Float64s,
+    log_pooled: Float64s,
+    shares: Float64s,
+) -> Float64s: ...
 def read_monitor(data: bytes | bytearray | memoryview) -> dict[str, Any]: ...

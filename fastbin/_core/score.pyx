@@ -13,7 +13,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.long cimport PyLong_CheckExact
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, exp
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -63,3 +63,4 @@ include "set_owner.pxi"
 include "model_set.pxi"
 include "vector.pxi"
 include "stream.pxi"
+include "starts.pxi"

@@ -39,6 +39,15 @@ cdef extern from "fastbin.h" nogil:
         const int64_t *named_at
         const unsigned char *seen
         size_t n_seen
+        const double *grid
+        size_t n_pairs
+        const int64_t *class_bins
+        size_t n_classes
+        const int64_t *start_at
+        const double *start_weights
+        const int64_t *start_counts
+        const int64_t *start_ones
+        size_t n_starts
 
     const size_t FASTBIN_DIGEST_SIZE
     size_t fastbin_monitor_size(const fastbin_monitor_spec *spec)
@@ -301,9 +310,12 @@ cdef class NativeStream:
 
 def write_monitor(
     NativeStream stream, *, double alpha, double interval_alpha, tolerated, double max_log_mean, int64_t alarm_at, max_log_e,
-    named_at, bytes seen,
+    named_at, bytes seen, grid=None, class_bins=None, start_at=None, start_weights=None, start_counts=None, start_ones=None,
 ):
-    """The state of a monitor in the bytes of csrc/FORMAT.md; arrays have an entry for each bin of the stream."""
+    """The state of a monitor in the bytes of csrc/FORMAT.md; arrays have an entry for each bin of the stream.
+
+    Those from `grid` on go together, and are left out by states whose evidence is not pooled.
+    """
     cdef fastbin_monitor_spec spec
     cdef bytes data
     stream._require()
@@ -315,6 +327,11 @@ def write_monitor(
     spec.alpha, spec.interval_alpha, spec.max_log_mean, spec.alarm_at = alpha, interval_alpha, max_log_mean, alarm_at
     spec.tolerated, spec.max_log_e, spec.named_at = given_doubles(tolerated, 2), doubles(max_log_e), integers(named_at)
     spec.seen, spec.n_seen = <const unsigned char *>PyBytes_AS_STRING(seen), len(seen) // FASTBIN_DIGEST_SIZE
+    if grid is not None:
+        spec.grid, spec.n_pairs = given_doubles(grid, 2), len(grid)
+        spec.class_bins, spec.n_classes = integers(class_bins), len(class_bins)
+        spec.start_at, spec.start_weights, spec.n_starts = integers(start_at), doubles(start_weights), len(start_at)
+        spec.start_counts, spec.start_ones = integers(start_counts.ravel()), integers(start_ones.ravel())
     with stream.lock:
         data = PyBytes_FromStringAndSize(NULL, fastbin_monitor_size(&spec))
         succeed_as(fastbin_monitor_write(&spec, PyBytes_AS_STRING(data), len(data)), "monitor")
@@ -356,6 +373,12 @@ def read_monitor(data):
             "max_log_e": copy_of(spec.max_log_e, cnp.NPY_FLOAT64, model.n_bins),
             "named_at": copy_of(spec.named_at, cnp.NPY_INT64, model.n_bins),
             "seen": PyBytes_FromStringAndSize(<const char *>spec.seen, spec.n_seen * FASTBIN_DIGEST_SIZE),
+            "grid": None if spec.grid == NULL else copy_of(spec.grid, cnp.NPY_FLOAT64, spec.n_pairs, 2),
+            "class_bins": copy_of(spec.class_bins, cnp.NPY_INT64, spec.n_classes),
+            "start_at": copy_of(spec.start_at, cnp.NPY_INT64, spec.n_starts),
+            "start_weights": copy_of(spec.start_weights, cnp.NPY_FLOAT64, spec.n_starts),
+            "start_counts": copy_of(spec.start_counts, cnp.NPY_INT64, spec.n_starts, model.n_bins),
+            "start_ones": copy_of(spec.start_ones, cnp.NPY_INT64, spec.n_starts, model.n_bins),
         }
     finally:
         fastbin_monitor_free(monitor)

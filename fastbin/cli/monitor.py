@@ -85,7 +85,8 @@ def command(
     command again.
 
     MODEL may be a set: all bins of all its models are watched together. Outcomes of segments that it does not know are left
-    out. A set for predicted classes is watched by whether its predictions are right; a class-wise set cannot be.
+    out. A set for predicted classes is watched by whether its predictions are right, a class-wise set by the class of each
+    outcome.
     """
     check_inputs(MODEL=model, FILE=files)
     with locked(state, wait):
@@ -172,6 +173,10 @@ def _print(report: MonitorReport) -> None:
         "outcomes": [f"{b.count:,}" for b in report.bins],
         "rate": [f"{b.label_sum / b.count:.4f}" if b.count else "" for b in report.bins],
         f"{sureness(report.alpha)} interval": [_range(b.interval) for b in report.bins],
+    }
+    if report.best_start:
+        columns[f"since outcome {report.best_start:,}"] = [_range(b.interval_since) for b in report.bins]
+    columns |= {
         "evidence": [f"{b.max_e_value:.3g}" for b in report.bins],
         "found at": ["" if b.named_at is None else f"{b.named_at:,}" for b in report.bins],
     }

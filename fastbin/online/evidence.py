@@ -28,6 +28,7 @@ from fastbin._base.checks import check_alpha
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import FormatError, InputError
 from fastbin._core.score import read_monitor, write_monitor
+from fastbin.online.pooled import Factors, Starts, until_next
 from fastbin.online.streaming import StreamingBinning, is_json
 
 PRIOR = 0.5
@@ -139,6 +140,9 @@ def _incomplete_beta_fraction(p: Float64s, q: Float64s, y: Float64s) -> Float64s
 
 DIGEST_BYTES = 32
 
+# Entries of the table "evidence of every bin after every row" that are made at a time.
+BLOCK_ENTRIES = 2**20
+
 # Evidence is computed anew from the counts that were read; its last bits may differ between systems.
 ROUNDING = 1e-9
 
@@ -154,45 +158,100 @@ class MonitorState:
     max_log_mean: float = 0.0
     alarm_at: int = 0
     seen: tuple[bytes, ...] = field(default=())
+    starts: Starts | None = None  # of a state that an earlier version began there are none: its evidence goes on as it was
 
     @classmethod
-    def over(cls, stream: StreamingBinning, mixture: TwoSidedMixture) -> MonitorState:
+    def over(cls, stream: StreamingBinning, mixture: TwoSidedMixture, factors: Factors | None = None) -> MonitorState:
         """The state after what the stream has counted, before any evidence was passed on."""
         counts, ones, _ = stream.tally()
         log_e = mixture.log_e_values(np.arange(stream.n_bins, dtype=np.int32), ones, counts - ones)
-        return cls(stream, log_e, np.maximum(log_e, 0.0), np.zeros(stream.n_bins, np.int64))
+        starts = None if factors is None else Starts.first(factors)
+        return cls(stream, log_e, np.maximum(log_e, 0.0), np.zeros(stream.n_bins, np.int64), starts=starts)
 
     def copy(self) -> MonitorState:
         """The same state, none of whose parts is shared."""
         arrays = {name: getattr(self, name).copy() for name in ("log_e", "max_log_e", "named_at")}
-        return replace(self, stream=StreamingBinning.from_bytes(self.stream.to_bytes()), **arrays)
+        starts = None if self.starts is None else replace(self.starts)  # whose arrays are replaced and never changed
+        return replace(self, stream=StreamingBinning.from_bytes(self.stream.to_bytes()), starts=starts, **arrays)
+
+    @property
+    def n_classes(self) -> int:
+        """In how many classes each outcome is counted: more than one in class-wise sets alone."""
+        return 1 if self.starts is None else self.starts.factors.n_classes
+
+    @property
+    def n_outcomes(self) -> int:
+        return self.stream.n_samples // self.n_classes
+
+    def log_evidence(self) -> float:
+        """ln of all evidence now."""
+        now = log_mean(self.log_e[np.newaxis])
+        return float((now if self.starts is None else self.starts.log_total(now))[0])
+
+    def best_start(self) -> tuple[int, float, float, Any, Any]:
+        """Of the start that has most of the evidence: its outcome, its share of alpha, ln of its evidence, and counts and label
+        sums before it."""
+        log_now = float(log_mean(self.log_e[np.newaxis])[0])
+        if self.starts is None:
+            return 0, 1.0, log_now, 0, 0
+        best, share, log_best = self.starts.best(log_now)
+        if best == 0:
+            return 0, share, log_best, 0, 0
+        at, counts, ones = (column[best - 1] for column in (self.starts.at, self.starts.counts, self.starts.ones))
+        return int(at), share, log_best, counts, ones
+
+    def follow(
+        self, mixture: TwoSidedMixture, bins: Int32s, labels: Int64s, counts: Int64s, ones: Int64s, first: int, alpha: float
+    ) -> None:
+        """Follow the evidence through rows in blocks; `counts` and `ones` are moved on. `first` outcomes came before."""
+        k = self.n_classes
+        at = 0
+        while at < len(bins):
+            number = first + at // k
+            size = k * max(1, BLOCK_ENTRIES // len(counts) // k)
+            if self.starts is not None:  # no start may lie within a block
+                size = min(size, k * until_next(number))
+            rows = slice(at, at + size)
+            self.look(mixture, bins[rows], labels[rows], counts, ones, number, alpha)
+            at += size
+            if self.starts is not None:
+                self.starts.begin_again(counts, ones, first + min(at, len(bins)) // k)
 
     def look(
         self, mixture: TwoSidedMixture, bins: Int32s, labels: Int64s, counts: Int64s, ones: Int64s, first: int, alpha: float
     ) -> None:
         """Follow the evidence through a block of rows; `counts` and `ones` are moved on."""
+        k = self.n_classes
+        others = None if self.starts is None else self.starts.follow(bins, labels, counts, ones)
         own_counts, own_ones = running_tally(bins, labels, counts, ones)
         log_e = mixture.log_e_values(bins, own_ones, own_counts - own_ones)
-        evidence = after_each(bins, log_e, self.log_e)
+        latest = latest_rows(bins, len(counts))[k - 1 :: k]
+        evidence = np.where(latest >= 0, log_e[latest], self.log_e)
         self.log_e = evidence[-1].copy()
         log_means = log_mean(evidence)
+        if self.starts is not None:
+            log_means = self.starts.log_total(log_means, others)
         self.max_log_mean = max(self.max_log_mean, float(log_means.max()))
         if not self.alarm_at:
             self.alarm_at = first_at_least(log_means, -math.log(alpha), first)
         np.maximum.at(self.max_log_e, bins, log_e)
         needed = math.log(len(counts)) - math.log(alpha)
         for b in np.flatnonzero((self.named_at == 0) & (self.max_log_e >= needed)):
-            self.named_at[b] = first_at_least(np.where(bins == b, log_e, -np.inf), needed, first)
+            self.named_at[b] = first_at_least(np.where(bins == b, log_e, -np.inf), needed, first, k)
 
     def look_at_counts(self, mixture: TwoSidedMixture, counts: Int64s, ones: Int64s, alpha: float) -> None:
         """Look once at all that was counted so far."""
         self.log_e = mixture.log_e_values(np.arange(len(counts), dtype=np.int32), ones, counts - ones)
         self.max_log_e = np.maximum(self.max_log_e, self.log_e)
-        now, number = float(log_mean(self.log_e[np.newaxis])[0]), self.stream.n_samples
+        if self.starts is not None:
+            self.starts.look_at_counts(counts, ones)
+        now, number = self.log_evidence(), self.n_outcomes
         self.max_log_mean = max(self.max_log_mean, now)
         if not self.alarm_at and now >= -math.log(alpha):
             self.alarm_at = number
         self.named_at[(self.named_at == 0) & (self.log_e >= math.log(len(counts)) - math.log(alpha))] = number
+        if self.starts is not None:
+            self.starts.begin_again(counts, ones, number)
 
     def mark_seen(self, digest: bytes) -> MonitorState:
         """This state with the digest of one more file among those that were counted."""
@@ -216,13 +275,13 @@ def running_tally(bins: Int32s, labels: Int64s, counts: Int64s, ones: Int64s) ->
     return own_counts, own_ones
 
 
-def after_each(bins: Int32s, log_e: Float64s, before: Float64s) -> Float64s:
-    """Every bin's evidence after each row, (rows, n_bins): that of its latest row, or `before`."""
+def latest_rows(bins: Int32s, n_bins: int) -> Int64s:
+    """(rows, n_bins): after each row the latest row of every bin, or -1 where a bin has none yet."""
     rows = np.arange(bins.size)
-    latest = np.full((bins.size, before.size), -1)
+    latest = np.full((bins.size, n_bins), -1)
     latest[rows, bins] = rows
     np.maximum.accumulate(latest, axis=0, out=latest)
-    return np.where(latest >= 0, log_e[latest], before)
+    return latest
 
 
 def log_mean(log_e: Float64s) -> Float64s:
@@ -234,14 +293,22 @@ def log_mean(log_e: Float64s) -> Float64s:
     return np.log(total) + top[:, 0] - math.log(log_e.shape[1])
 
 
-def first_at_least(values: Float64s, limit: float, first: int) -> int:
-    """The number of the first row whose value reaches the limit, 0 if none does; the rows are numbered from first + 1."""
+def first_at_least(values: Float64s, limit: float, first: int, k: int = 1) -> int:
+    """The number of the first outcome whose value reaches the limit, 0 if none does.
+
+    Outcomes have k rows each, and are numbered from first + 1.
+    """
     reached = values >= limit
-    return first + int(np.argmax(reached)) + 1 if reached.any() else 0
+    return first + int(np.argmax(reached)) // k + 1 if reached.any() else 0
 
 
 def state_bytes(state: MonitorState, alpha: float, interval_alpha: float | None, tolerated: Float64s) -> bytes:
     """The container of csrc/FORMAT.md, "Monitors"."""
+    starts = state.starts
+    pooled = {} if starts is None else {
+        "grid": starts.factors.grid, "class_bins": starts.factors.class_bins, "start_at": starts.at,
+        "start_weights": starts.weights, "start_counts": starts.counts, "start_ones": starts.ones,
+    }  # fmt: skip
     return write_monitor(
         state.stream,
         alpha=alpha,
@@ -252,6 +319,7 @@ def state_bytes(state: MonitorState, alpha: float, interval_alpha: float | None,
         max_log_e=state.max_log_e + 0.0,
         named_at=state.named_at,
         seen=b"".join(state.seen),
+        **pooled,
     )
 
 
@@ -263,7 +331,12 @@ def state_from_bytes(data: bytes | bytearray) -> tuple[MonitorState, TwoSidedMix
     stream = StreamingBinning.from_bytes(parts["stream"])
     mixture = TwoSidedMixture(parts["tolerated"])
     state = MonitorState.over(stream, mixture)
-    if (state.log_e > parts["max_log_e"] + ROUNDING).any() or log_mean(state.log_e[None])[0] > parts["max_log_mean"] + ROUNDING:
+    if parts["grid"] is not None:
+        factors = Factors(mixture.tolerated, stream.partition.bin_values, parts["grid"], parts["class_bins"])
+        counts, ones, _ = stream.tally()
+        own = (parts[name] for name in ("start_at", "start_weights", "start_counts", "start_ones"))
+        state.starts = Starts.over(factors, counts, ones, *own)
+    if (state.log_e > parts["max_log_e"] + ROUNDING).any() or state.log_evidence() > parts["max_log_mean"] + ROUNDING:
         raise FormatError("the monitor contradicts itself: the largest evidence is below that of the outcomes counted")
     joined = parts["seen"]
     seen = tuple(joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES))

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._base.array_types import Float64s
+from fastbin._base.array_types import Float64s, Int32s, Int64s, UInt8s
 from fastbin._base.cells import Key
 from fastbin._base.checks import (
+    SMALLEST_LEVEL,
     as_labels,
     as_scores,
     check_alpha,
@@ -34,15 +35,12 @@ from fastbin.guarantees.evidence import is_moved
 from fastbin.intervals import beta_binomial, sidak
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.online.evidence import MonitorState, TwoSidedMixture, log_mean, state_bytes, state_from_bytes
+from fastbin.online.evidence import MonitorState, TwoSidedMixture, state_bytes, state_from_bytes
+from fastbin.online.pooled import GRID, Factors
 from fastbin.online.streaming import State, StreamingBinning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-# Entries of the table "evidence of every bin after every row" that are made at a time.
-BLOCK_ENTRIES = 2**20
-
 
 # A set is counted in a step model whose bins are those of all its models one after the other (`ModelSet.first_bin`): bin b
 # holds the "scores" from b to b + 1. Evidence, states and their bytes know bins by number alone. The note of the step model
@@ -54,12 +52,6 @@ class Watched:
     """The model or the set that a monitor watches. Bins are numbered through."""
 
     def __init__(self, model: BinnedModel | ModelSet) -> None:
-        if model.kind == "class-wise":
-            raise InputError(
-                "the set is class-wise: one outcome tells of all its classes at once, so that their evidence does not arrive "
-                "outcome by outcome",
-                "watch the model of each class by itself, with a share of alpha",
-            )
         for name, own in model.numbered:
             if own.kind != "step":
                 problem, is_set = f"is a {own.kind!r} model, which has no bins to test", model.is_set
@@ -89,6 +81,12 @@ class Watched:
         """For each bin the key of its model (None for a lone model and for a pool), and its number there."""
         return [(name, b) for name, own in self.model.numbered for b in range(own.n_bins)]
 
+    @property
+    def class_bins(self) -> Int64s:
+        """The bins of each class, where an outcome is one of every class; else all bins as those of one."""
+        own = [model.n_bins for model in self._models]
+        return np.array(own if self.model.kind == "class-wise" else [sum(own)], np.int64)
+
     def values(self) -> Float64s:
         """The average of what each bin serves."""
         return np.concatenate([own.bin_values for own in self._models])
@@ -111,24 +109,52 @@ class Watched:
         widths = widths + np.concatenate([np.full(own.n_bins, own.delta) for own in self._models])
         return np.stack([np.maximum(intervals[:, 0] - widths, 0.0), np.minimum(intervals[:, 1] + widths, 1.0)], axis=1)
 
-    def rows(self, scores: Any, cells: Any, keys: Any, seed: int | None, first_row: int) -> tuple[Any, Any]:
-        """Scores and tie keys of rows, as the stream in `partition` takes them."""
-        models = self.model
+    def rows(self, scores: Any, labels: Any, cells: Any, keys: Any, seed: int | None, first: int) -> tuple[Any, Any]:
+        """Scores and tie keys of rows, as the stream in `partition` takes them; `first` outcomes came before."""
+        models, k = self.model, len(self.class_bins)
         if not models.is_set:
             if cells is not None:
                 raise InputError("is given, and the monitor watches one model and no set", "leave cells out", argument="cells")
             return scores, keys
         if cells is None:
             raise InputError("is missing", "the monitor watches a set, so give the key of every row", argument="cells")
-        if keys is None:
-            keys = row_keys(0 if seed is None else check_seed(seed), len(scores), first_row)
+        if keys is None:  # that of an outcome, in all its classes
+            keys = np.repeat(row_keys(0 if seed is None else check_seed(seed), -(-len(scores) // k), first), k)
+            keys = keys[: len(scores)]
         bins = models.assign_all(scores, cells, tie_keys=keys)
         if (bins < 0).any():
             at = int(np.argmax(bins < 0))
             cell = np.asarray(cells, dtype=object)[at]
             known = f"which is none of the {len(models)} keys of the set, and nothing is promised about such rows"
             raise InputError(f"is {cell!r}, {known}", "leave them out", argument="cells", at=at, value=cell)
+        if k > 1:
+            self._check_outcomes(models.find(cells), check_labels(labels))
         return bins + 0.5, None
+
+    def _check_outcomes(self, numbers: Int32s, labels: UInt8s) -> None:
+        """Refuse rows that are not one for each class of every outcome, of which one class is the true one."""
+        classes, k = self.model.cells, len(self.class_bins)
+        remedy = f"give the {k} rows of every outcome, one for each class, one after the other"
+        if len(numbers) % k:
+            raise InputError(f"has {len(numbers)} rows, and an outcome has {k}", remedy, argument="cells")
+        wrong = (np.sort(numbers.reshape(-1, k), axis=1) != np.arange(k)).any(axis=1)
+        if wrong.any():
+            at = k * int(np.argmax(wrong))
+            told = ", ".join(repr(classes[number]) for number in numbers[at : at + min(k, 5)])
+            raise InputError(f"begins an outcome whose rows are of {told}", remedy, argument="cells", at=at)
+        sums = labels.reshape(-1, k).sum(axis=1)
+        if (sums != 1).any():
+            at = k * int(np.argmax(sums != 1))
+            problem = f"begins an outcome that is of {sums[at // k]} classes"
+            raise InputError(problem, "the label is 1 in the row of the true class and 0 in the others", argument="labels", at=at)
+
+    def check_totals(self, counts: Int64s) -> None:
+        """Refuse counts of a class-wise set that are not of the same outcomes in every class."""
+        sums = np.add.reduceat(counts, self.model.first_bin[:-1])
+        if (sums != sums[0]).any():
+            at, classes = int(np.argmax(sums != sums[0])), self.model.cells
+            problem = f"has {sums[at]} outcomes of {classes[at]!r}, and {sums[0]} of {classes[0]!r}"
+            raise InputError(problem, "every outcome counts once in each class", argument="counts")
 
 
 def _served(model: BinnedModel) -> Float64s:
@@ -236,7 +262,8 @@ class CalibrationMonitor(State):
         if interval_alpha is not None:
             interval_alpha = check_alpha(interval_alpha, "interval_alpha")
         mixture = TwoSidedMixture(watched.tolerated(tolerance, interval_alpha))
-        state = MonitorState.over(StreamingBinning(watched.partition), mixture)
+        factors = Factors(mixture.tolerated, watched.values(), GRID, watched.class_bins)
+        state = MonitorState.over(StreamingBinning(watched.partition), mixture, factors)
         self._set_up(state, mixture, alpha, interval_alpha, watched)
 
     def _set_up(
@@ -323,16 +350,12 @@ class CalibrationMonitor(State):
         with self._lock:
             state = self._state.copy()
             counts, ones, _ = state.stream.tally()
-            first = state.stream.n_samples
+            first = state.n_outcomes
             column = as_scores(scores)
             check_same_length(scores=column, labels=as_labels(labels))
-            column, tie_keys = self._require_watched().rows(column, cells, tie_keys, seed, first)
+            column, tie_keys = self._require_watched().rows(column, labels, cells, tie_keys, seed, first)
             bins = state.stream._count(column, labels, tie_keys, seed)
-            y = check_labels(labels).astype(np.int64)
-            size = max(1, BLOCK_ENTRIES // state.stream.n_bins)
-            for start in range(0, bins.size, size):
-                rows = slice(start, start + size)
-                state.look(self._mixture, bins[rows], y[rows], counts, ones, first + start, self.alpha)
+            state.follow(self._mixture, bins, check_labels(labels).astype(np.int64), counts, ones, first, self.alpha)
             self._state = state
             return self.alarm
 
@@ -382,6 +405,8 @@ class CalibrationMonitor(State):
             state = self._state.copy()
             state.stream.update_counts(counts, label_sums)
             now, ones, _ = state.stream.tally()
+            if state.n_classes > 1:
+                self._require_watched().check_totals(now - self._state.stream.tally()[0])
             state.look_at_counts(self._mixture, now, ones, self.alpha)
             self._state = state
             return self.alarm
@@ -410,7 +435,7 @@ class CalibrationMonitor(State):
     @property
     def n_samples(self) -> int:
         """The outcomes seen so far."""
-        return self._state.stream.n_samples
+        return self._state.n_outcomes
 
     @property
     def alarm(self) -> bool:
@@ -425,7 +450,7 @@ class CalibrationMonitor(State):
     @property
     def e_value(self) -> float:
         """The evidence against calibration now."""
-        return as_e_value(float(log_mean(self._state.log_e[np.newaxis])[0]))
+        return as_e_value(self._state.log_evidence())
 
     @property
     def max_e_value(self) -> float:
@@ -504,7 +529,10 @@ class BinReport:
         number of outcomes and in all bins at once with probability 1 - alpha, by theorem if the rate was the same throughout;
         in simulation the average of changing rates was missed no oftener. `value` minus its ends is how large the gap was.
     e_value, max_e_value : float
-        Evidence against the tolerated interval, now and at most so far; at most the largest double.
+        Evidence of the bin's own outcomes against the tolerated interval, now and at most so far; at most the largest double.
+    count_since, label_sum_since, interval_since
+        The same as `count`, `label_sum` and `interval` since the start of the evidence that shows most (`best_start` of the
+        report). The intervals since all later starts hold at once with probability 1 - alpha of their own.
     named_at : int or None
         The outcome of the stream (from 1) at which this bin's own evidence reached n_bins / alpha: when it was
         established that this bin has drifted; the drift itself began earlier. The chance that any bin is ever wrongly named
@@ -519,18 +547,22 @@ class BinReport:
     count: int
     label_sum: int
     interval: tuple[float, float]
+    count_since: int
+    label_sum_since: int
+    interval_since: tuple[float, float]
     e_value: float
     max_e_value: float
     named_at: int | None
     cell: int | str | None = None
 
-    def in_words(self, *, of_set: bool = False) -> str:
-        """The bin, what it serves, and what was seen; `of_set`: with the cell."""
+    def in_words(self, *, of_set: bool = False, best_start: int = 0) -> str:
+        """The bin, what it serves, and what was seen; `of_set`: with the cell; from `best_start` on, if that is not 0."""
         low, high = self.interval
         place = f"bin {self.bin} of {name_cell(self.cell)}" if of_set else f"bin {self.bin}"
+        since = f", and since outcome {best_start:,} between {self.interval_since[0]:.3f} and {self.interval_since[1]:.3f}"
         return (
             f"{place} serves {self.value:.3f}, and since the monitor began its true rate was on average between "
-            f"{low:.3f} and {high:.3f}"
+            f"{low:.3f} and {high:.3f}{since if best_start else ''}"
         )
 
     def __str__(self) -> str:
@@ -552,7 +584,12 @@ class MonitorReport:
     alarm_at : int or None
         The outcome (from 1) at which the alarm was raised.
     e_value, max_e_value : float
-        The mean evidence over the bins, now and at most so far; the alarm is raised at 1 / alpha.
+        The evidence of all bins and starts, now and at most so far; the alarm is raised at 1 / alpha.
+    best_start : int
+        The evidence also begins again every 1,000 outcomes. This many outcomes came before the start that has most of it now;
+        0: since the monitor began.
+    best_e_value : float
+        The evidence since that start alone.
     bins : tuple of BinReport
     n_steps : int
         Of a model of two resolutions the number of its values, which are more than its bins; else 0.
@@ -566,6 +603,8 @@ class MonitorReport:
     alarm_at: int | None
     e_value: float
     max_e_value: float
+    best_start: int
+    best_e_value: float
     bins: tuple[BinReport, ...]
     n_steps: int = 0
     is_set: bool = False
@@ -612,29 +651,30 @@ class MonitorReport:
                 f"No alarm after {self.n_samples:,} outcomes: evidence {self.e_value:.3g}, at most {self.max_e_value:.3g} so "
                 f"far, of {needed}; {chance}.{unseen}"
             )
+        since = f" Most of the evidence has come since outcome {self.best_start:,}." if self.best_start else ""
         return (
             f"Alarm at outcome {self.alarm_at:,} of {self.n_samples:,}: some true rate has been outside its tolerated interval "
-            f"(evidence {self.max_e_value:.3g} of {needed}; {chance}). {self._drifted_bins()} What a rate is now may differ "
-            f"from its average.{unseen}"
+            f"(evidence {self.max_e_value:.3g} of {needed}; {chance}).{since} {self._drifted_bins()} What a rate is now may "
+            f"differ from its average.{unseen}"
         )
 
     def _drifted_bins(self) -> str:
-        named = self.named
+        named, told = self.named, {"of_set": self.is_set, "best_start": self.best_start}
         if not named:
             strongest = max(self.bins, key=lambda b: b.max_e_value)
-            return (
-                f"No bin is established on its own; the most evidence is against one: {strongest.in_words(of_set=self.is_set)}."
-            )
-        words = [b.in_words(of_set=self.is_set) for b in named[:MOST_BINS_NAMED]]
+            return f"No bin is established on its own; the most evidence is against one: {strongest.in_words(**told)}."
+        words = [b.in_words(**told) for b in named[:MOST_BINS_NAMED]]
         shown = [f"{text} (established at outcome {b.named_at:,})" for text, b in zip(words, named, strict=False)]
         left = len(named) - len(shown)
         return f"Drifted: {'; '.join(shown)}{f'; and {left} more' if left else ''}."
 
 
 def report_of(watched: Watched, state: MonitorState, tolerated: Float64s, numbers: dict[str, Any]) -> MonitorReport:
-    """The report of a monitor on what it watches, in this state; `numbers` are those of `MonitorReport`. O(n_bins)."""
+    """The report of a monitor on what it watches, in this state; `numbers` are those that the monitor has, too. O(n_bins)."""
     counts, ones, _ = state.stream.tally()
     cells, places = zip(*watched.places, strict=True)
+    start, share, log_best, before, ones_before = state.best_start()
+    since, ones_since = counts - before, ones - ones_before
     columns = {
         "bin": places,
         "cell": cells,
@@ -642,13 +682,27 @@ def report_of(watched: Watched, state: MonitorState, tolerated: Float64s, number
         "tolerated": map(tuple, tolerated.tolist()),
         "count": counts.tolist(),
         "label_sum": ones.tolist(),
-        "interval": map(tuple, beta_binomial(ones, counts, sidak(numbers["alpha"], len(counts))).tolist()),
+        "interval": _intervals(counts, ones, numbers["alpha"], state.n_classes),
+        "count_since": since.tolist(),
+        "label_sum_since": ones_since.tolist(),
+        "interval_since": _intervals(since, ones_since, share * numbers["alpha"], state.n_classes),
         "e_value": map(as_e_value, state.log_e.tolist()),
         "max_e_value": map(as_e_value, state.max_log_e.tolist()),
         "named_at": (number or None for number in state.named_at.tolist()),
     }
     bins = tuple(BinReport(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+    numbers = {**numbers, "best_start": start, "best_e_value": as_e_value(log_best)}
     return MonitorReport(bins=bins, n_steps=watched.n_steps, is_set=watched.model.is_set, **numbers)
+
+
+def _intervals(counts: Int64s, ones: Int64s, alpha: float, n_classes: int) -> list[tuple[float, ...]]:
+    """Of all bins at once, at all times. The rows of an outcome depend on one another, so classes share alpha by Bonferroni."""
+    own = alpha / len(counts)
+    if n_classes == 1 and own >= SMALLEST_LEVEL:
+        own = sidak(alpha, len(counts))
+    if own < SMALLEST_LEVEL:  # the share of a very late start
+        return [(0.0, 1.0)] * len(counts)
+    return [tuple(ends) for ends in beta_binomial(ones, counts, own).tolist()]
 
 
 def as_e_value(log_e: float) -> float:

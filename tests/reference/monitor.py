@@ -77,3 +77,99 @@ class Monitor:
             self.alarm_at = len(self.path)
         if self.since[b] is None and self.e_values[b] >= len(self.tolerated) / Fraction(self.alpha):
             self.since[b] = len(self.path)
+
+
+# ------------------------------------------------------------------------------------------------- pooled bins, later starts
+
+
+SLOPES, SHIFTS = (0.5, 0.7, 0.85, 1.18, 1.43, 2.0), (-1.0, -0.5, -0.25, -0.12, 0.12, 0.25, 0.5, 1.0)
+PAIRS = [(a, 0.0) for a in SLOPES] + [(1.0, c) for c in SHIFTS]
+FIRST = 0.75
+
+
+def moved(value: float, a: float, c: float) -> float:
+    """The rate whose log odds are a times those of `value`, plus c."""
+    return 1.0 / (1.0 + math.exp(-(a * math.log(value / (1.0 - value)) + c)))
+
+
+def factor(label: int, q: float, lower: float, upper: float) -> float:
+    """The ratio of likelihoods of q and of the tolerated rate that is nearest to it."""
+    near = min(max(q, lower), upper)
+    return q / near if label else (1.0 - q) / (1.0 - near)
+
+
+def alternatives(lower: float, upper: float, per_side: int = 12) -> list[float]:
+    """Rates beyond either limit: at squares of even steps between the angles of the limit and of the end; none beyond 0 or 1."""
+    steps = [((i + 0.5) / per_side) ** 2 for i in range(per_side)]
+    low, high = math.asin(math.sqrt(lower)), math.asin(math.sqrt(upper))
+    below = [math.sin(low * (1.0 - step)) ** 2 for step in steps] if 0.0 < lower < 1.0 else []
+    above = [math.sin(high + (math.pi / 2 - high) * step) ** 2 for step in steps] if 0.0 < upper < 1.0 else []
+    return below + above
+
+
+class Start:
+    """The evidence from one outcome on: counts of its own, and products that are multiplied label by label."""
+
+    def __init__(self, at: int, share: float, tolerated: Sequence[tuple[float, float]], n_classes: int) -> None:
+        self.at, self.share = at, share
+        self.ones = [0] * len(tolerated)
+        self.zeros = [0] * len(tolerated)
+        self.products = [[1.0] * len(PAIRS) for _ in range(n_classes)]
+        self.own = [[1.0] * max(1, len(alternatives(*ends))) for ends in tolerated]
+
+    def bin_evidence(self, b: int, lower: float, upper: float) -> float:
+        if self.at == 0:
+            return two_sided_mixture(self.ones[b], self.zeros[b], lower, upper)
+        return sum(self.own[b]) / len(self.own[b])
+
+    def evidence(self, tolerated: Sequence[tuple[float, float]]) -> float:
+        own = sum(self.bin_evidence(b, *ends) for b, ends in enumerate(tolerated)) / len(tolerated)
+        pooled = sum(sum(products) / len(products) for products in self.products) / len(self.products)
+        return (own + pooled) / 2.0
+
+
+class PooledMonitor:
+    """Half of the evidence pooled, and new starts every `spacing` outcomes, of which `most` are kept.
+
+    `class_of_bin` tells which class a bin belongs to; an outcome is a bin and a label for each class.
+    """
+
+    def __init__(
+        self, values: Sequence[float], tolerated: Sequence[tuple[float, float]], class_of_bin: Sequence[int], spacing: int, most: int
+    ) -> None:
+        self.values, self.tolerated, self.class_of_bin = list(values), list(tolerated), list(class_of_bin)
+        self.spacing, self.most, self.n_outcomes = spacing, most, 0
+        self.starts = [Start(0, FIRST, self.tolerated, 1 + max(class_of_bin))]
+        self.left = 1.0 - FIRST
+        self.path: list[float] = []
+
+    def update_one(self, rows: Sequence[tuple[int, int]]) -> None:
+        for start in self.starts:
+            for b, label in rows:
+                self._count(start, b, label)
+        self.n_outcomes += 1
+        self.path.append(self.evidence())
+        if self.n_outcomes % self.spacing == 0:
+            self._begin()
+
+    def evidence(self) -> float:
+        return self.left + sum(start.share * start.evidence(self.tolerated) for start in self.starts)
+
+    def _count(self, start: Start, b: int, label: int) -> None:
+        lower, upper = self.tolerated[b]
+        start.ones[b] += label
+        start.zeros[b] += 1 - label
+        for i, q in enumerate(alternatives(lower, upper)):
+            start.own[b][i] *= factor(label, q, lower, upper)
+        products = start.products[self.class_of_bin[b]]
+        for i, (a, c) in enumerate(PAIRS):
+            if 0.0 < self.values[b] < 1.0:
+                products[i] *= factor(label, moved(self.values[b], a, c), lower, upper)
+
+    def _begin(self) -> None:
+        j = self.n_outcomes // self.spacing
+        share = 1.0 / (2 * (j + 1) * (j + 2))
+        if len(self.starts) > self.most:
+            self.starts.remove(min(self.starts[1:], key=lambda start: start.share * start.evidence(self.tolerated)))
+        self.starts.append(Start(self.n_outcomes, share, self.tolerated, len(self.starts[0].products)))
+        self.left -= share

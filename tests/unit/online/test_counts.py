@@ -26,7 +26,7 @@ def tallied(model: Any, scores: np.ndarray, labels: np.ndarray, tie_keys: Any = 
 
 @settings(max_examples=40, deadline=None)
 @given(
-    days=st.lists(st.integers(0, 400), min_size=1, max_size=5), seed=st.integers(0, 2**32), shift=st.floats(-0.1, 0.1),
+    days=st.lists(st.integers(0, 190), min_size=1, max_size=5), seed=st.integers(0, 2**32), shift=st.floats(-0.1, 0.1),
     tolerance=st.sampled_from([0.0, 0.05]),
 )  # fmt: skip
 def test_the_evidence_after_a_batch_is_that_after_its_last_outcome(
@@ -51,6 +51,33 @@ def test_the_evidence_after_a_batch_is_that_after_its_last_outcome(
         assert by_day.alarm_at in np.cumsum(days)
 
 
+def test_days_that_end_where_the_evidence_begins_again_are_the_outcomes_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fastbin.online.pooled.SPACING", 50)
+    scores, labels = outcomes(1200, seed=5)
+    one_by_one, by_day = (CalibrationMonitor(served(), tolerance=0.05) for _ in range(2))
+    for start in range(0, 1200, 25):
+        day = slice(start, start + 25)
+        one_by_one.update(scores[day], labels[day])
+        by_day.update_counts(*tallied(served(), scores[day], labels[day]))
+        assert by_day.e_value == one_by_one.e_value
+    mine, theirs = by_day._state.starts, one_by_one._state.starts
+    assert mine is not None
+    assert theirs is not None
+    for name in ("at", "weights", "counts", "ones"):
+        assert np.array_equal(getattr(mine, name), getattr(theirs, name))
+
+
+def test_a_day_of_several_starts_has_their_shares_at_its_end() -> None:
+    monitor = CalibrationMonitor(served())
+    for n in (300, 3900, 500):
+        monitor.update_counts([n, 0, 0, 0], [n // 10, 0, 0, 0])
+    starts = monitor._state.starts
+    assert starts is not None
+    assert starts.at.tolist() == [4200]
+    assert starts.weights.tolist() == pytest.approx([sum(1 / (2 * (j + 1) * (j + 2)) for j in range(1, 5))])
+    assert CalibrationMonitor.from_bytes(monitor.to_bytes()) == monitor
+
+
 def test_an_alarm_within_a_day_is_seen_at_its_end() -> None:
     model = served()
     scores, labels = outcomes(3000, [0.3, 0.4, 0.6, 0.9])
@@ -65,15 +92,15 @@ def test_an_alarm_within_a_day_is_seen_at_its_end() -> None:
 
 def test_counts_and_outcomes_can_be_mixed_and_the_state_is_kept() -> None:
     model = served()
-    scores, labels = outcomes(2000)
+    scores, labels = outcomes(900)
     monitor, other = (CalibrationMonitor(model) for _ in range(2))
-    monitor.update(scores[:700], labels[:700])
-    monitor.update_counts(*tallied(model, scores[700:1500], labels[700:1500]))
+    monitor.update(scores[:300], labels[:300])
+    monitor.update_counts(*tallied(model, scores[300:600], labels[300:600]))
     monitor = CalibrationMonitor.from_bytes(monitor.to_bytes())
-    monitor.update(scores[1500:], labels[1500:])
+    monitor.update(scores[600:], labels[600:])
     other.update(scores, labels)
     assert monitor.e_value == other.e_value
-    assert monitor.n_samples == 2000
+    assert monitor.n_samples == 900
 
 
 def test_the_bins_of_a_set_are_told_in_its_order() -> None:
