@@ -48,6 +48,11 @@ def _split(value: str) -> float | tuple[float, ...]:
     return parts[0] if len(parts) == 1 else parts
 
 
+def _costs(value: str) -> tuple[float, float]:
+    false_positive, false_negative = map(float, value.split(","))
+    return false_positive, false_negative
+
+
 def _rate(value: str) -> float:
     rate = float(value)
     if not 0.0 < rate < 1.0:
@@ -79,6 +84,7 @@ RATE = _Checked("a number", _rate)
 SEED = _Checked("an integer", lambda value: check_seed(int(value)))
 N_BINS = _Checked("a number of bins or 'auto'", lambda value: "auto" if value == "auto" else int(value))
 SCORE_RANGE = _Checked("'any' or a pair such as 0,1", _score_range)
+COSTS = _Checked("a pair such as 1,5", _costs)
 SPLIT = _Checked("a share such as 0.5, or three parts such as 1,1,1", _split)
 DELIMITER = _Checked("one character", _delimiter)
 SIZE = _Checked("a size such as 500MB or 2GB", _size)

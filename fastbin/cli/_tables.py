@@ -379,7 +379,7 @@ def row_batches(
 
 
 def read_rows(table: Table, numbers: Mapping[str, str], texts: Mapping[str, str], **options: Any) -> Read:
-    """All rows of a table at once."""
+    """All rows of a table at once, and their tie keys, if a source of these is among the options."""
     batches, held = list[Read](), 0
     for batch in row_batches(table, numbers, texts, "reading", **options):
         batches.append(batch)
@@ -387,7 +387,7 @@ def read_rows(table: Table, numbers: Mapping[str, str], texts: Mapping[str, str]
         check_held(table, held)
     pa = arrow()
     return Read(
-        {argument: np.concatenate([each.arrays[argument] for each in batches]) for argument in numbers},
+        {argument: np.concatenate([each.arrays[argument] for each in batches]) for argument in batches[0].arrays},
         {argument: pa.chunked_array([each.texts[argument] for each in batches]).combine_chunks() for argument in texts},
         numbers,
     )

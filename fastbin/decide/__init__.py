@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fastbin._model.decision import Decision
+from fastbin.decide.performance import Performance, performance
 from fastbin.decide.plans import LabelPlan, plan_labels
 from fastbin.decide.thresholds import accept_threshold
 
-__all__ = ["Decision", "LabelPlan", "accept_threshold", "plan_labels"]
+__all__ = ["Decision", "LabelPlan", "Performance", "accept_threshold", "performance", "plan_labels"]

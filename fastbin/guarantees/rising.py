@@ -122,7 +122,7 @@ def slices_of(evidence: Evidence, of: Any = None) -> Slices:
         )
     _require_rising(served)
     n, ones = int(evidence.n_samples), require_slices(evidence)
-    ranks = _ranks_of_cuts(n, len(ones))
+    ranks = ranks_of_cuts(n, len(ones))
     counts = np.diff(ranks) - 1
     if of is not None:
         _require_range(served, np.asarray(evidence.slice_cuts))  # type: ignore[attr-defined]
@@ -166,7 +166,7 @@ def require_slices(evidence: Evidence) -> Int64s:
     return np.asarray(label_sums, np.int64)
 
 
-def _ranks_of_cuts(n: int, size: int) -> Int64s:
+def ranks_of_cuts(n: int, size: int) -> Int64s:
     """The ranks of the samples at cuts, and of the ends: a slice lies between two of them."""
     return np.concatenate([[0], boundary_ranks(n, size, "umd"), [n + 1]])
 
@@ -302,7 +302,7 @@ def band(evidence: Evidence, alpha: float) -> Float64s:
         return np.tile([0.0, 1.0], (n_steps, 1))
     ones, cuts = require_slices(evidence), np.asarray(evidence.slice_cuts)  # type: ignore[attr-defined]
     size = len(ones)
-    counts = np.diff(_ranks_of_cuts(int(evidence.n_samples), size)) - 1
+    counts = np.diff(ranks_of_cuts(int(evidence.n_samples), size)) - 1
     sums, samples = (np.append(0, np.cumsum(column)) for column in (ones, counts))
     firsts, ends = _blocks_of(size)
     level = alpha / len(firsts)

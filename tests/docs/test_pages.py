@@ -1,4 +1,4 @@
-"""docs/assessment.md, click-rates.md, engines.md and shift.md: their examples run, and their numbers come out."""
+"""docs/assessment.md, click-rates.md, engines.md, performance.md and shift.md: their examples run, and their numbers come out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def page(name: str) -> str:
     return (DOCS / f"{name}.md").read_text(encoding="utf8")
 
 
-@pytest.mark.parametrize(("name", "least"), [("assessment", 15), ("click-rates", 20), ("engines", 10)])
+@pytest.mark.parametrize(("name", "least"), [("assessment", 15), ("click-rates", 20), ("engines", 10), ("performance", 12)])
 def test_the_examples_run(name: str, least: int) -> None:
     path = str(DOCS / f"{name}.md")
     failed, tried = doctest.testfile(path, module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)

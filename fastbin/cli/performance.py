@@ -1,0 +1,74 @@
+"""``fastbin performance``: how well decisions do, before there are outcomes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fastbin.cli import _options as options
+from fastbin.cli._console import console, show, text_table, working
+from fastbin.cli._files import check_inputs, display_name, load_model
+from fastbin.cli._tables import KeyOptions, KeySource, RowOptions, errors_in, read_rows
+
+if TYPE_CHECKING:
+    from fastbin.decide import Performance
+
+
+@click.command(
+    short_help="How well decisions by MODEL do on FILE, which has no outcomes yet.",
+    epilog=options.examples(
+        "fastbin performance credit.fbm batch.csv --threshold 0.5",
+        "fastbin performance credit.fbm batch.parquet --threshold 0.2 --cost 1,5 --about labels",
+        "fastbin performance credit.fbm batch.csv --json | jq .metrics.precision",
+    ),
+)
+@options.model
+@options.file
+@options.score
+@options.option("--threshold T", "A row counts as positive if it is served this probability or more.", float, 0.5)
+@options.choice(
+    "--about rates|labels", "Intervals for rates in the long run, or for the outcomes that these very rows will show."
+)
+@options.option("--cost FP,FN", "Also the mean cost of a row: of a false positive, of a false negative.", options.COSTS)
+@options.alpha
+@options.keys
+@options.option("--seed N", "Break ties by row number and this seed.", options.SEED, 0)
+@options.as_json
+@options.tables
+def command(
+    model: str, file: str, threshold: float, about: str, cost: tuple[float, float] | None, alpha: float, keys: KeyOptions,
+    as_json: bool, rows: RowOptions,
+) -> None:  # fmt: skip
+    """Precision, recall and others of decisions by MODEL on the rows of FILE, without their outcomes.
+
+    The intervals hold all at once, at every threshold, if the rate of label 1 in each bin is that of the samples that MODEL was
+    fitted to; scores may be distributed otherwise. Nothing in FILE can show whether it is: `fastbin monitor` does, when
+    outcomes come.
+
+    FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
+    """
+    from fastbin.decide import performance
+
+    check_inputs(MODEL=model, FILE=file)
+    loaded, table = load_model(model), rows.open(file)
+    columns = {"scores": rows.score_column(table)}
+    arrays = read_rows(table, columns, {}, keys=KeySource(table, keys)).arrays
+    with errors_in(table, columns), working("counting"):
+        found = performance(loaded, threshold=threshold, alpha=alpha, about=about, cost=cost, **arrays)
+    show(found, as_json, _print, model=display_name(model), file=display_name(file))
+
+
+def _print(found: Performance) -> None:
+    out, told = console(), found.to_dict()
+    out.print(told["sentence"], soft_wrap=True)
+    out.print()
+    out.print(text_table(["metric", "estimate", "lower", "upper"], [_row(name, ends) for name, ends in told["metrics"].items()]))
+    if found.n_divided:
+        out.print(f"The threshold divides {found.evidence} with {found.n_divided:,} rows, which widens the intervals.")
+    if found.n_unknown:
+        out.print(f"{found.n_unknown:,} rows lie where no calibration sample tells anything; any outcomes are allowed for.")
+
+
+def _row(name: str, ends: dict[str, Any]) -> list[str]:
+    return [name, *("not defined" if ends[end] is None else f"{ends[end]:.4f}" for end in ("estimate", "lower", "upper"))]
