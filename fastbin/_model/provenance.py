@@ -87,6 +87,13 @@ def with_estimator(text: bytes, estimator: Any, **said: Any) -> bytes:
     return b"" if stated is None or own is None else _text([*_steps_of(stated), *_steps_of(own)])
 
 
+def with_shares(text: bytes, shares: dict[str, Any]) -> bytes:
+    """A provenance with the counts at cuts in its last step, on which the interval of a class rate rests."""
+    stated = stated_by(text)
+    steps = [{}] if stated is None else _steps_of(stated)
+    return _text([*steps[:-1], {**steps[-1], "shares": shares}])
+
+
 def stated_by(text: bytes) -> dict[str, Any] | None:
     """A provenance as a dict; ``None`` for none. Text of a file from elsewhere that is not a JSON object is shown as it is."""
     import json

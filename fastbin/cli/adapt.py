@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fastbin._base.checks import check_scores, clip_scores
 from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
@@ -15,6 +16,7 @@ from fastbin.cli._tables import RowOptions, errors_in, read_rows
 from fastbin.guarantees.certificate import sureness
 
 if TYPE_CHECKING:
+    from fastbin.model import BinnedModel
     from fastbin.shift import LabelShift
 
 
@@ -23,12 +25,19 @@ if TYPE_CHECKING:
     epilog=options.examples(
         "fastbin adapt credit.fbm --target-labels t.csv --label y -o new.fbm",
         "fastbin adapt credit.fbm --target-scores t.csv --score p -o new.fbm",
+        "fastbin adapt credit.fbm --target-scores t.csv --source-rows scores.csv --score p --label y -o new.fbm",
         "fastbin adapt credit.fbm --target-rate 0.02 -o new.fbm",
     ),
 )
 @options.model
 @options.option("--target-labels FILE", "Outcomes from the new population; a hundred may do.")
 @options.option("--target-scores FILE", "Scores from the new population, without outcomes.")
+@options.option(
+    "--source-rows FILE",
+    "With --target-scores: scores and outcomes of the source, those of the fit or others, which give the rate an exact interval. "
+    "Models with fixed edges, and of scheme ums, do not need them.",
+)
+@options.option("--cuts C,...", "With --source-rows: the scores at which shares are compared, not chosen by these rows.", options.CUTS)
 @options.option("--target-rate Q", "The known share of label 1 in the new population.")
 @options.option("-o --output MODEL", "The model file to write; - prints it.", required=True)
 @options.label
@@ -48,8 +57,8 @@ if TYPE_CHECKING:
 @options.quiet
 @options.tables
 def command(
-    model: str, target_labels: str | None, target_scores: str | None, target_rate: float | None, output: str, method: str,
-    rows: RowOptions, quiet: bool, **settings: Any,
+    model: str, target_labels: str | None, target_scores: str | None, source_rows: str | None, target_rate: float | None,
+    output: str, method: str, cuts: tuple[float, ...] | None, rows: RowOptions, quiet: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Move MODEL to a population in which label 1 is more or less frequent.
 
@@ -64,13 +73,18 @@ def command(
     files = [path for path in (target_labels, target_scores) if path is not None]
     if len(files) + (target_rate is not None) != 1:
         raise click.UsageError("give one of --target-labels, --target-scores and --target-rate")
-    check_inputs(MODEL=model, __target_labels=target_labels, __target_scores=target_scores)
-    out = Output(output, reads=(model, *files))
+    if source_rows is not None and target_scores is None:
+        raise click.UsageError("--source-rows are for the interval of a rate from --target-scores; give these, or leave it out")
+    if cuts is not None and source_rows is None:
+        raise click.UsageError("--cuts are scores at which --source-rows are compared; give these, or leave it out")
+    check_inputs(MODEL=model, __target_labels=target_labels, __target_scores=target_scores, __source_rows=source_rows)
+    out = Output(output, reads=(model, *files, *[] if source_rows is None else [source_rows]))
     loaded = load_model(model)
     if target_labels is not None:
         shift = _fit(LabelShift(loaded, method="labels", **settings), "labels", rows, target_labels)
     elif target_scores is not None:
-        shift = _fit(LabelShift(loaded, method=method, **settings), "scores", rows, target_scores)
+        source = {} if source_rows is None else _source(loaded, rows, source_rows)
+        shift = _fit(LabelShift(loaded, method=method, cuts=cuts, **settings), "scores", rows, target_scores, **source)
     else:
         shift = LabelShift(loaded, method="known", target_rate=target_rate, **settings).fit()
     out.write(shift.model_.to_bytes())
@@ -78,7 +92,19 @@ def command(
         _print(shift, out, settings["alpha"])
 
 
-def _fit(shift: LabelShift, argument: str, rows: RowOptions, file: str) -> LabelShift:
+def _source(model: BinnedModel, rows: RowOptions, file: str) -> dict[str, Any]:
+    """Scores and outcomes of the source; a score that the model refuses is an error of this file."""
+    table = rows.open(file)
+    read = rows.columns(table)
+    columns = {"source_scores": read["scores"], "source_labels": read["labels"]}
+    arrays = read_rows(table, columns, {}, label="source_labels", positive=rows.positive).arrays
+    with errors_in(table, columns):
+        inside = clip_scores(arrays["source_scores"], model.score_range, model.out_of_range)
+        check_scores(inside, model.score_range, "source_scores")
+    return arrays
+
+
+def _fit(shift: LabelShift, argument: str, rows: RowOptions, file: str, **source: Any) -> LabelShift:
     """Fit to one column of a file: the one that is named, the only one, or the only one with a usual name."""
     table = rows.open(file)
     named, choose = (rows.label, rows.label_column) if argument == "labels" else (rows.score, rows.score_column)
@@ -86,7 +112,7 @@ def _fit(shift: LabelShift, argument: str, rows: RowOptions, file: str) -> Label
     label, positive = ("labels", rows.positive) if argument == "labels" else (None, None)
     arrays = read_rows(table, {argument: column}, {}, label=label, positive=positive).arrays
     with errors_in(table, {argument: column}), working("estimating the rate"):
-        return shift.fit(**arrays)
+        return shift.fit(**arrays, **source)
 
 
 def _print(shift: LabelShift, target: Output, alpha: float) -> None:
@@ -110,9 +136,8 @@ def _origin(shift: LabelShift, alpha: float) -> str:
     rate = shift.rate_
     if rate.method == "known":
         return ", as given"
-    source, kind = {
-        "labels": ("outcomes", "exact"),
-        "likelihood": ("scores by maximum likelihood", "bootstrap"),
-        "confusion": ("scores by a confusion matrix", "bootstrap"),
-    }[rate.method]
+    source = {
+        "labels": "outcomes", "likelihood": "scores by maximum likelihood", "confusion": "scores by a confusion matrix",
+    }[rate.method]  # fmt: skip
+    kind = "exact" if rate.is_exact else "bootstrap"
     return f", from {rate.n_samples:,} {source}; {kind} {sureness(alpha)} interval {rate.lower:.4g} to {rate.upper:.4g}"

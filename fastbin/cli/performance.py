@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @options.option("--cost FP,FN", "Also the mean cost of a row: of a false positive, of a false negative.", options.COSTS)
 @options.alpha
 @options.keys
-@options.option("--seed N", "Break ties by row number and this seed.", options.SEED, 0)
+@options.option("--seed N", "Break ties by row number and this seed. Default: at random.", options.SEED)
 @options.as_json
 @options.tables
 def command(

@@ -18,6 +18,7 @@ from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.shown import first_few, printable
 from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
+from fastbin.guarantees.class_rates import n_cuts_of
 from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, is_of_batch, is_stratified
 
 # For each kind of certificate its bounds; the first is the default, but "common" for "conditional" where `has_common_radius`.
@@ -667,13 +668,14 @@ def moved_words(model: Any) -> str:
         return f"Known sampling: {kept}, by which the odds of every value were multiplied; values are those of all rows."
     if model.rates is None and model.odds_ratio == 1.0:
         return ""
-    return f"Label shift: {moved_by(model.odds_ratio, model.rates)}."
+    return f"Label shift: {moved_by(model.odds_ratio, model.rates, n_cuts_of(model))}."
 
 
-def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
+def moved_by(odds_ratio: float, rates: ClassRates | None, n_cuts: int = 0) -> str:
     """How label shift moved a model, and how the class rates are known: the middle of a sentence.
 
-    Files of fastbin 0.1.0 do not hold the rates: then they are None.
+    Files of fastbin 0.1.0 do not hold the rates: then they are None. `n_cuts`: at how many cuts the model keeps shares of
+    scores, which bound a rate that was estimated without labels.
 
     >>> from fastbin._core.schemes import ClassRate, ClassRates
     >>> rates = ClassRates(ClassRate("counted", 0.5, 2000, 1000), ClassRate("given", 0.1))
@@ -686,15 +688,16 @@ def moved_by(odds_ratio: float, rates: ClassRates | None) -> str:
     odds = f"the odds of every value were multiplied by {odds_ratio:.6g}"
     if rates is None:
         return f"{odds}; the file does not say how the class rates are known (fastbin 0.1.0), so intervals do not exist"
-    return f"{odds}; the source rate {_known(rates.source)}; the target rate {_known(rates.target)}"
+    return f"{odds}; the source rate {_known(rates.source)}; the target rate {_known(rates.target, n_cuts)}"
 
 
-def _known(rate: ClassRate) -> str:
+def _known(rate: ClassRate, n_cuts: int = 0) -> str:
     value = f"{rate.rate:.6g} was"
     if rate.origin == "given":
         return f"{value} given, and is taken as exact"
     if rate.origin == "estimated":
-        return f"{value} estimated from {rate.n_samples:,} scores without labels, so intervals do not exist"
+        bounded = f"and is bounded by their shares above {n_cuts} cuts" if n_cuts else "so intervals do not exist"
+        return f"{value} estimated from {rate.n_samples:,} scores without labels, {bounded}"
     labels = f"{rate.n_samples:,} labels" if rate.n_samples != 1 else "1 label"
     is_smoothed = abs(rate.rate - rate.n_positive / rate.n_samples) > 1e-12
     smoothed = ", with half a sample more of either label" if is_smoothed else ""

@@ -542,6 +542,8 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest
     theorem = "Clopper & Pearson 1934 for bins and class rates, moved by Sun, Song & Hero 2023, equation (15)"
     if sampling_rate_of(evidence):
         theorem = "Clopper & Pearson 1934 for bins, moved by the sampling rate (fastbin, Theorem F27)"
+    elif evidence.rates is not None and evidence.rates.target.origin == "estimated":
+        theorem += "; the target rate by the shares of scores above fixed cuts (fastbin, Theorem F23)"
     served: Any = None
     if has_steps(evidence):  # the target's mix of steps inside a bin is not known, so any is allowed for
         starts = evidence.first_step  # type: ignore[attr-defined]
@@ -571,7 +573,8 @@ def _assumed_of_move(evidence: Evidence) -> list[str]:
         if rate.origin == "given":
             assumptions.append(f"P(Y = 1) at the {population} is as given")
         elif population == "target":
-            assumptions.append("the labels that were counted for the target's rate are independent draws from the target")
+            told = "labels that were counted" if rate.origin == "counted" else "scores that were looked at"
+            assumptions.append(f"the {told} for the target's rate are independent draws from the target")
     return assumptions
 
 

@@ -13,6 +13,7 @@ from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import ClassRate
+from fastbin.guarantees.class_rates import rate_ends, shares_of
 from fastbin.guarantees.evidence import (
     Atoms,
     Evidence,
@@ -115,8 +116,8 @@ def interval(
     ------
     GuaranteeError
         Where the bound is not "wilson" and the model has no guarantee: smooth or isotonic maps, real weights, tied scores
-        sent to one side. Where the model was moved to class rates that were estimated without labels, or whose origin its
-        file does not hold (fastbin 0.1.0).
+        sent to one side. Where the model was moved to a class rate that was estimated without labels and without fixed cuts,
+        or whose origin its file does not hold (fastbin 0.1.0); where the cuts refute label shift.
     InputError, InputTypeError
         When an argument is outside its range or of the wrong type.
 
@@ -248,7 +249,8 @@ def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float
     does.
 
     Half of alpha goes to the bins and the rest in equal parts to the rates that were counted; if none was, all of it goes to
-    the bins. `at_source(share)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
+    the bins. A rate that was estimated from scores at fixed cuts gets a third (fastbin, Theorem F23), and half of the rest goes
+    to the bins. `at_source(share)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
 
     A known rate at which samples with label 0 were kept multiplies the odds by itself: no error, and no alpha (Theorem F27).
     """
@@ -261,18 +263,28 @@ def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float
             "these are known (files of fastbin 0.1.0 do not); an interval without their error would not cover; move the "
             "source model again with fb.shift.LabelShift or `fastbin adapt`"
         )
-    for population, rate in zip(("source", "target"), rates, strict=True):
-        if rate.origin == "estimated":
-            raise GuaranteeError(
-                f"the {population} rate was estimated from {rate.n_samples} scores without labels, for which no finite-sample "
-                "interval is known (Sun, Song & Hero 2023, Remark 5 is asymptotic); count labels with method='labels' "
-                "(--target-labels), or give the rate with method='known' (--target-rate)"
-            )
+    is_estimated = rates.target.origin == "estimated"
+    rest = alpha * (2.0 / 3.0) if is_estimated else alpha
     n_counted = sum(rate.origin == "counted" for rate in rates)
-    share = alpha / (2.0 * n_counted) if n_counted else 0.0
-    (p_low, p_high), (q_low, q_high) = (_rate_interval(rate, share) for rate in rates)
-    ends = at_source(alpha / 2.0 if n_counted else alpha)
+    share = rest / (2.0 * n_counted) if n_counted else 0.0
+    p_low, p_high = _rate_interval(rates.source, share)
+    q_low, q_high = _estimated_interval(evidence, alpha / 3.0) if is_estimated else _rate_interval(rates.target, share)
+    ends = at_source(rest / 2.0 if n_counted else rest)
     return np.stack([move_odds(ends[:, 0], p_high, q_low), move_odds(ends[:, 1], p_low, q_high)], axis=1)
+
+
+def _estimated_interval(evidence: Evidence, level: float) -> tuple[float, float]:
+    """Of a target rate that was estimated without labels, by the shares that the model keeps."""
+    shares = shares_of(evidence)
+    if shares is None:
+        assert evidence.rates is not None
+        raise GuaranteeError(
+            f"the target rate was estimated from {evidence.rates.target.n_samples} scores without labels, and the edges of the "
+            "model lie at samples of the source, while the interval of such a rate needs cuts that were fixed before (fastbin, "
+            "Theorem F23); pass source_scores= and source_labels= (--source-rows), take a source model with scheme='ums' or "
+            "fixed edges, or count labels with method='labels' (--target-labels)"
+        )
+    return rate_ends(shares, level)
 
 
 def _rate_interval(rate: ClassRate, level: float) -> tuple[float, float]:

@@ -300,7 +300,7 @@ def _require_disjoint(cells: list[_Cell], word: str) -> None:
     """Raise where the promises of two models may rest on the same labels."""
     seen: dict[tuple[str, int], _Cell] = {}
     for cell in cells:
-        if len(cells) > 1 and cell.model.rates is not None and any(rate.origin == "counted" for rate in cell.model.rates):
+        if len(cells) > 1 and cell.model.rates is not None and any(rate.origin != "given" for rate in cell.model.rates):
             with _naming(cell.name, word):
                 raise GuaranteeError(
                     "its values were moved to class rates that were counted on labels, which other models may share; certify "

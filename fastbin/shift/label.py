@@ -7,31 +7,47 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastbin._base.array_types import Float64s
-from fastbin._base.checks import as_scores, check_choice, check_labels, check_same_length, check_scores, clip_scores
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.checks import (
+    UNIT,
+    as_scores,
+    check_choice,
+    check_edges,
+    check_labels,
+    check_same_length,
+    check_scores,
+    check_seed,
+    clip_scores,
+)
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, Wording, by_name
 from fastbin._base.frames import check_same_index
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import check_counts
-from fastbin._model.provenance import with_estimator
-from fastbin.guarantees.evidence import is_moved
+from fastbin._model.provenance import with_estimator, with_shares
+from fastbin.guarantees.class_rates import Shares, rate_ends
+from fastbin.guarantees.evidence import has_edges_of_others, is_moved
 from fastbin.guarantees.intervals import move_odds
 from fastbin.model import BinnedModel, IntervalBound
 from fastbin.model_set import as_model
 from fastbin.shift.rates import (
     RateEstimate,
+    RateOptions,
     check_rate,
     rate_by_confusion,
     rate_by_likelihood,
     rate_from_counts,
     rate_from_labels,
     source_rate_of,
+    target_counts,
 )
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+# Cuts that probabilities are counted at by default: more of them where rates of rare events are told apart.
+CUTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 
 
 @dataclass(eq=False, repr=False)
@@ -66,6 +82,10 @@ class LabelShift(Calibrator):
         Resamples of that interval for "likelihood" and "confusion".
     seed : int or None
         For "likelihood" and "confusion": of tie keys and resamples.
+    cuts : array-like of float, shape (k,), optional
+        For "likelihood" and "confusion" with source rows: the scores at which shares are compared, ascending, chosen without
+        looking at these rows: quantiles of an older sample will do, those of these rows will not. By default nine between 0.02
+        and 0.9 where the range of scores is (0, 1).
 
     Attributes
     ----------
@@ -82,6 +102,8 @@ class LabelShift(Calibrator):
         The rates used.
     weights_ : tuple of float
         (w0, w1) of equation (16).
+    cuts_ : tuple of float
+        The scores at which shares of the target bound a rate that was estimated without labels; empty where there are none.
 
     Notes
     -----
@@ -91,8 +113,13 @@ class LabelShift(Calibrator):
 
     A class rate is "counted" (on the target labels; on all labels of the source fit), "given" (`target_rate`, `source_rate`;
     taken as exact) or "estimated" (from scores). `model_` and its file carry which, and on how many labels: wherever the model
-    is loaded, `interval`, `predict_interval`, `certificate` and a monitor's ``interval_alpha`` count the error of counted rates
-    in, and refuse where a rate was estimated without labels.
+    is loaded, `interval`, `predict_interval`, `certificate` and a monitor's ``interval_alpha`` count the error of rates in.
+
+    A rate that was estimated without labels has an exact interval (docs/guarantees.md, Theorem F23) where the shares of scores
+    above a few fixed cuts are known at the source by label: from source rows, or from the tally of a model whose edges did not
+    come from the samples that it counts (fixed edges, scheme "ums"). Where no rate explains the shares of the target, label
+    shift is refuted, and the fit raises. The estimate is moved to the end of the interval if it lies outside. For T target
+    populations at once take alpha / T for each. Without such cuts, intervals are refused.
 
     References
     ----------
@@ -121,9 +148,13 @@ class LabelShift(Calibrator):
     alpha: float = 0.1
     n_bootstrap: int = 1000
     seed: int | None = 0
+    cuts: Any = None
 
     @shared_docs(Calibrator.fit.__doc__)
-    def fit(self, scores: Any = None, labels: Any = None, *, tie_keys: Any = None, positive: Any = None) -> Self:
+    def fit(
+        self, scores: Any = None, labels: Any = None, *, tie_keys: Any = None, positive: Any = None, source_scores: Any = None,
+        source_labels: Any = None,
+    ) -> Self:  # fmt: skip
         """Find the target rate and move the model.
 
         Parameters
@@ -136,6 +167,9 @@ class LabelShift(Calibrator):
         tie_keys : array-like of shape (n,), optional
             Tie keys of the scores.
         {positive}
+        source_scores, source_labels : array-like of shape (m,), optional
+            For "likelihood" and "confusion": scores and labels of the source, those of the source's fit or others. They bound
+            the target rate at any sample sizes.
 
         {Returns}
 
@@ -143,9 +177,12 @@ class LabelShift(Calibrator):
         ------
         InputError, InputTypeError
             When what the method needs is missing or bad, or a rate of 0 or 1 is met and `smoothing` is "refuse".
+        GuaranteeError
+            Where the shares of the target refute label shift at level `alpha`.
         """
         model = _movable(self.source)
-        return self._move(model, self._estimate(model, scores, labels, tie_keys, positive))
+        source = self._source_rows(model, source_scores, source_labels, positive)
+        return self._move(model, *self._estimate(model, scores, labels, tie_keys, positive, source))
 
     @shared_docs(Calibrator.fit.__doc__)
     def fit_counts(self, counts: Any, label_sums: Any = None) -> Self:
@@ -187,26 +224,27 @@ class LabelShift(Calibrator):
             problem = f"is {'missing' if label_sums is None else 'given'}, and method is {method!r}"
             raise InputError(problem, argument="label_sums")
         if method != "labels":
-            return self._move(model, self._rate_by(method, model, None, counts=counts))
+            return self._move(model, *self._rate_by(method, model, None, None, counts=counts))
         samples, ones = check_counts(counts, label_sums, model.n_bins)
         if not samples.any():
             remedy = "give target samples, or use method='likelihood' with target scores"
             raise InputError("are all 0", remedy, argument="counts")
         return self._move(model, rate_from_counts(int(samples.sum()), int(ones.sum()), self.alpha))
 
-    def _move(self, model: BinnedModel, rate: RateEstimate) -> Self:
+    def _move(self, model: BinnedModel, rate: RateEstimate, shares: Shares | None = None) -> Self:
         """The source model at this target rate."""
         smoothing = check_choice(self.smoothing, "smoothing", ("refuse", "add-half"))
         self.rate_ = rate
         source, target = _source_rate(model, self.source_rate, smoothing), _target_rate(self.rate_, smoothing)
         self.source_rate_, self.target_rate_ = p, q = source.rate, target.rate
         self.weights_ = (1.0 - q) / (1.0 - p), q / p
-        self.source_model_ = model
+        self.source_model_, self.cuts_ = model, () if shares is None else shares.cuts
+        provenance = with_estimator(model._provenance, self, source=model)
         self.model_ = model._replace(
             values=move_odds(np.asarray(model.values), p, q),
             odds_ratio=q * (1.0 - p) / ((1.0 - q) * p),
             rates=ClassRates(source, target),
-            provenance=with_estimator(model._provenance, self, source=model),
+            provenance=provenance if shares is None else with_shares(provenance, shares.as_json()),
         )
         return self
 
@@ -220,11 +258,44 @@ class LabelShift(Calibrator):
             raise InputError(f"is given, and method={method!r} would estimate it", remedy, argument="target_rate")
         return method
 
-    def _estimate(self, model: BinnedModel, scores: Any, labels: Any, keys: Any, positive: Any) -> RateEstimate:
+    def _source_rows(self, model: BinnedModel, scores: Any, labels: Any, positive: Any) -> tuple[Array, Array] | None:
+        """Scores and labels of the source, where they are given."""
+        if scores is None and labels is None:
+            if self.cuts is not None:
+                remedy = "cuts are of source_scores and source_labels: give these, or leave cuts out"
+                raise InputError("is given without source rows", remedy, argument="cuts")
+            return None
+        if scores is None or labels is None:
+            missing = "source_scores" if scores is None else "source_labels"
+            raise InputError("is None", "give both scores and labels of the source, or neither", argument=missing)
+        if self._method() in ("labels", "known"):
+            remedy = "source rows bound a rate that is estimated from scores: pass method='likelihood'"
+            raise InputError(f"is given, and method is {self.method!r}", remedy, argument="source_scores")
+        check_same_index(source_scores=scores, source_labels=labels)
+        inside = clip_scores(as_scores(scores, "source_scores"), model.score_range, model.out_of_range)
+        checked = check_scores(inside, model.score_range, "source_scores")
+        ones = check_labels(labels, "source_labels", positive=positive)
+        check_same_length(source_scores=checked, source_labels=ones)
+        return checked, ones
+
+    def _cuts(self, model: BinnedModel) -> Float64s:
+        if self.cuts is not None:
+            found = check_edges(self.cuts, model.score_range, "cuts")
+            if len(found) == 0:
+                raise InputError("is empty", "give at least one score", argument="cuts")
+            return found
+        if model.score_range != UNIT:
+            remedy = "give cuts: a few scores that these rows did not choose"
+            raise InputError(f"is None, and scores have the range {model.score_range}", remedy, argument="cuts")
+        return np.array(CUTS)
+
+    def _estimate(
+        self, model: BinnedModel, scores: Any, labels: Any, keys: Any, positive: Any, source: tuple[Array, Array] | None
+    ) -> tuple[RateEstimate, Shares | None]:
         method = self._method()
         if method == "known":
             rate = check_rate(self.target_rate, "target_rate")
-            return RateEstimate(rate, rate, rate, "known", 0)
+            return RateEstimate(rate, rate, rate, "known", 0, True), None
         if method == "labels":
             if labels is None:
                 remedy = "give target labels, or use method='likelihood' with target scores"
@@ -234,18 +305,31 @@ class LabelShift(Calibrator):
                 inside = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
                 ones = check_labels(labels, positive=positive)
                 check_same_length(scores=check_scores(inside, model.score_range), labels=ones)
-            return rate_from_labels(labels, alpha=self.alpha, positive=positive)
+            return rate_from_labels(labels, alpha=self.alpha, positive=positive), None
         if labels is not None:
             raise InputError(f"is given, and method={method!r} uses scores alone", "pass method='labels'", argument="labels")
         if scores is None:
             raise InputError("is None", f"method={method!r} needs target scores", argument="scores")
-        return self._rate_by(method, model, scores, tie_keys=keys)
+        return self._rate_by(method, model, scores, source, tie_keys=keys)
 
-    def _rate_by(self, method: str, model: BinnedModel, scores: Any, **given: Any) -> RateEstimate:
+    def _rate_by(
+        self, method: str, model: BinnedModel, scores: Any, source: tuple[Array, Array] | None, **given: Any
+    ) -> tuple[RateEstimate, Shares | None]:
         given.update({name: getattr(self, name) for name in ("source_rate", "alpha", "n_bootstrap", "seed")})
         if method == "likelihood":
-            return rate_by_likelihood(model, scores, **given)
-        return rate_by_confusion(model, scores, threshold=self.threshold, **given)
+            found = rate_by_likelihood(model, scores, **given)
+        else:
+            found = rate_by_confusion(model, scores, threshold=self.threshold, **given)
+        if source is not None:
+            target = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
+            shares = Shares.of_rows(self._cuts(model), *source, target)
+        elif _has_fixed_edges(model):
+            shares = _shares_of_bins(model, target_counts(model, scores, RateOptions(**given), check_seed(self.seed)))
+        else:
+            return found, None
+        lower, upper = rate_ends(shares, self.alpha)
+        rate = min(max(found.rate, lower), upper)
+        return found._replace(rate=rate, lower=lower, upper=upper, is_exact=True), shares
 
     def interval(self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True) -> Float64s:
         """An interval for the target frequency of label 1 in each bin, the uncertainty of both class rates included.
@@ -271,7 +355,8 @@ class LabelShift(Calibrator):
         Raises
         ------
         GuaranteeError
-            When the rate was estimated from scores, whose interval is approximate, or the source model has no guarantee.
+            When the rate was estimated from scores without fixed cuts, or these refute label shift, or the source model has no
+            guarantee.
         """
         return self.model_.interval(alpha, bound, simultaneous)
 
@@ -288,6 +373,23 @@ def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
     if is_moved(model):
         raise InputError(f"source was moved already (odds ratio {model.odds_ratio:g})", "move the source model instead")
     return model
+
+
+def _has_fixed_edges(model: BinnedModel) -> bool:
+    """Whether edges do not come from the samples that the tally counts."""
+    is_fixed = model.scheme in ("fixed-width", "explicit") or has_edges_of_others(model)
+    return is_fixed and model.counts is not None and not model.is_weighted and model.n_bins > 1
+
+
+def _shares_of_bins(model: BinnedModel, target: Int64s) -> Shares:
+    """At edges of the model; of many at nine, by their number."""
+    size = model.n_bins - 1
+    at = np.unique(np.linspace(0, size - 1, min(size, len(CUTS))).round().astype(np.int64))
+    ones = np.asarray(model.label_sums)
+    counts = [np.cumsum(part[::-1])[::-1] for part in (ones, model.counts - ones, target)]
+    return Shares(
+        tuple(np.asarray(model.bin_edges)[at].tolist()), *((*part[1:][at].tolist(), int(part[0])) for part in counts)
+    )
 
 
 def _source_rate(model: BinnedModel, given: float | None, smoothing: str) -> ClassRate:

@@ -42,11 +42,13 @@ class RateEstimate(NamedTuple):
         In [0, 1], the ends included.
     lower, upper : float
         Exact for "labels", a percentile bootstrap, so approximate, for "likelihood" and "confusion", and the rate itself for
-        "known".
+        "known". `LabelShift` gives an exact one for "likelihood" and "confusion", too, where cuts are fixed.
     method : {"labels", "likelihood", "confusion", "known"}
         Where it comes from.
     n_samples : int
         The target samples it rests on.
+    is_exact : bool
+        Whether the interval holds at any sample sizes; not for a bootstrap.
     """
 
     rate: float
@@ -54,6 +56,7 @@ class RateEstimate(NamedTuple):
     upper: float
     method: str
     n_samples: int
+    is_exact: bool = False
 
 
 def rate_from_labels(labels: Any, *, alpha: float = 0.1, positive: Any = None) -> RateEstimate:
@@ -92,7 +95,7 @@ def rate_from_labels(labels: Any, *, alpha: float = 0.1, positive: Any = None) -
 def rate_from_counts(n_samples: int, n_positive: int, alpha: float) -> RateEstimate:
     """The same from the number of target labels, at least one, and the number of those that are 1."""
     lower, upper = clopper_pearson([n_positive], [n_samples], check_alpha(alpha))[0]
-    return RateEstimate(n_positive / n_samples, float(lower), float(upper), "labels", n_samples)
+    return RateEstimate(n_positive / n_samples, float(lower), float(upper), "labels", n_samples, True)
 
 
 def source_rate_of(model: BinnedModel) -> float:
@@ -279,7 +282,7 @@ def rate_by_likelihood(
     def estimate(masses: Masses, counts: Float64s) -> Float64s:
         return _mixture_rates(*masses, counts)
 
-    options = _Options(source_rate, alpha, n_bootstrap, tie_keys, seed, counts)
+    options = RateOptions(source_rate, alpha, n_bootstrap, tie_keys, seed, counts)
     return _estimate_rate("likelihood", estimate, model, scores, options)
 
 
@@ -364,7 +367,7 @@ def rate_by_confusion(
     >>> round(rate_by_confusion(source, [0.2] * 70 + [0.8] * 30).rate, 4)  # 0.3 = 0.8 rate + 0.2 (1 - rate)
     0.1667
     """
-    model, given = as_model(model), _Options(**options)
+    model, given = as_model(model), RateOptions(**options)
     cut = _class_masses(model, given.source_rate).rate if threshold is None else check_unit_interval(threshold, "threshold")
     values = np.asarray(model.bin_values)
     predicted = values >= cut
@@ -387,7 +390,7 @@ def rate_by_confusion(
 # ------------------------------------------------------------------------------------------------- shared by both
 
 
-class _Options(NamedTuple):
+class RateOptions(NamedTuple):
     """The options of both `rate_by_likelihood` and `rate_by_confusion`."""
 
     source_rate: float | None = None
@@ -429,13 +432,13 @@ def _class_masses(model: BinnedModel, source_rate: float | None) -> _ClassMasses
 
 
 def _estimate_rate(
-    method: str, estimate: Estimate, model: BinnedModel | Calibrator, scores: Any, options: _Options
+    method: str, estimate: Estimate, model: BinnedModel | Calibrator, scores: Any, options: RateOptions
 ) -> RateEstimate:
     alpha, seed = check_alpha(options.alpha), check_seed(options.seed)
     n_bootstrap = check_count(options.n_bootstrap, "n_bootstrap")
     model = as_model(model)
     source = _class_masses(model, options.source_rate)
-    counts = _target_counts(model, scores, options, seed)
+    counts = target_counts(model, scores, options, seed)
     n = int(counts.sum())
     if n == 0:
         raise InputError(f"{'scores is empty' if options.counts is None else 'counts are all 0'}", "give target scores")
@@ -453,7 +456,7 @@ def _estimate_rate(
     return RateEstimate(rate, float(min(lower, rate)), float(max(upper, rate)), method, n)
 
 
-def _target_counts(model: BinnedModel, scores: Any, options: _Options, seed: int) -> Int64s:
+def target_counts(model: BinnedModel, scores: Any, options: RateOptions, seed: int) -> Int64s:
     """How many target scores lie in each bin."""
     keys = options.tie_keys
     if options.counts is not None:

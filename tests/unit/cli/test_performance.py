@@ -96,4 +96,4 @@ def test_what_is_refused(
 def test_a_score_that_is_missing(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.csv").write_text("p\n0.2\n\n0.4\nx\n")
     assert run("m.fbm", "bad.csv") == 1
-    assert "bad.csv:" in capsys.readouterr().err
+    assert "bad.csv, line 5, column p" in capsys.readouterr().err

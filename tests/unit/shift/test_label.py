@@ -319,9 +319,9 @@ def test_refusals_of_the_composite(call: object, message: str) -> None:
         call()  # type: ignore[operator]
 
 
-def test_no_finite_sample_interval_without_target_labels() -> None:
-    cal = shift.LabelShift(make_model(), method="likelihood", n_bootstrap=10).fit([0.1, 0.2, 0.9])
-    with pytest.raises(fb.GuaranteeError, match=r"Remark 5 is asymptotic.*method='known'"):
+def test_no_finite_sample_interval_without_target_labels_and_fixed_cuts() -> None:
+    cal = shift.LabelShift(make_model(scheme="umd"), method="likelihood", n_bootstrap=10).fit([0.1, 0.2, 0.9])
+    with pytest.raises(fb.GuaranteeError, match=r"needs cuts that were fixed before.*method='labels'"):
         cal.interval()
     with pytest.raises(fb.GuaranteeError, match="estimated from 3 scores without labels"):
         cal.model_.interval()
