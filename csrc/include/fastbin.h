@@ -233,7 +233,7 @@ typedef enum fastbin_rate {
   FASTBIN_RATE_NONE = 0,       /* the model was not moved */
   FASTBIN_RATE_GIVEN = 1,      /* taken as exact */
   FASTBIN_RATE_COUNTED = 2,    /* the share of label 1 among the samples counted; intervals can include its error */
-  FASTBIN_RATE_ESTIMATED = 3   /* from scores without labels: no finite-sample interval is known */
+  FASTBIN_RATE_ESTIMATED = 3   /* from scores without labels */
 } fastbin_rate;
 
 /* How a finite score outside the range of the model is treated. An infinite score is always refused. */

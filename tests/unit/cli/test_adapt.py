@@ -64,6 +64,50 @@ def test_target_scores(method: str, model: fb.BinnedModel, capsys: pytest.Captur
     assert "No certificate: the target rate was estimated from 300 scores" in capsys.readouterr().out
 
 
+def test_source_rows_give_the_rate_an_exact_interval(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(5)
+    labels, target = rng.random(1500) < 0.5, rng.random(900) < 0.2
+    scores, new = (1 / (1 + np.exp(-rng.normal(2.0 * each - 1))) for each in (labels, target))
+    write("t.csv", p=new.tolist())
+    write("s.csv", p=scores.tolist(), y=labels.astype(int).tolist())
+    given = ["source.fbm", "--target-scores", "t.csv", "--source-rows", "s.csv", "--n-bootstrap", "5", "-o", "new.fbm"]
+    for cuts in (None, (0.3, 0.7)):
+        assert run(*given, *([] if cuts is None else ["--cuts", "0.3,0.7"])) == 0
+        mover = shift.LabelShift(model, method="likelihood", n_bootstrap=5, cuts=cuts)
+        expected = mover.fit(new, source_scores=scores, source_labels=labels)
+        told = " ".join(capsys.readouterr().out.split())
+        assert fb.load("new.fbm") == expected.model_
+        rate = expected.rate_
+        assert f"900 scores by maximum likelihood; exact 90 % interval {rate.lower:.4g} to {rate.upper:.4g}" in told
+        assert f"is bounded by their shares above {9 if cuts is None else 2} cuts" in told
+        assert str(expected.certificate(0.1)) in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--target-rate", "0.1", "--source-rows", "s.csv"), 2, "--source-rows are for the interval of a rate"),
+        (("--target-scores", "t.csv", "--cuts", "0.5"), 2, "--cuts are scores at which --source-rows"),
+        (("--target-scores", "t.csv", "--source-rows", "s.csv"), 1, "s.csv, line 3, column p"),
+        (("--target-scores", "t.csv", "--source-rows", "s.csv", "--cuts", "a"), 2, "'a' is not numbers such as 0.1,0.5"),
+        (("--target-scores", "t.csv", "--source-rows", "good.csv", "--cuts", "0.5,0.2"), 1, "cuts"),
+        (("--target-scores", "wide.csv", "--source-rows", "good.csv"), 1, "label shift is refuted at level alpha=0.1"),
+    ],
+)
+def test_source_rows_that_are_refused(
+    arguments: tuple[str, ...], code: int, words: str, model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(5)
+    labels = rng.random(3000) < 0.5
+    write("t.csv", p=[0.2, 0.7, 0.4])
+    write("s.csv", p=[0.2, 1.7], y=[0, 1])
+    write("good.csv", p=(1 / (1 + np.exp(-rng.normal(2.0 * labels - 1)))).tolist(), y=labels.astype(int).tolist())
+    write("wide.csv", p=(1 / (1 + np.exp(-rng.normal(0.0, 4.0, 4000)))).tolist())
+    assert run("source.fbm", *arguments, "-o", "new.fbm") == code
+    assert words in capsys.readouterr().err
+    assert not Path("new.fbm").exists()
+
+
 def test_known_rates_from_a_quiet_command(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("source.fbm", "--target-rate", "0.02", "--source-rate", "0.5", "-o", "new.fbm", "-q") == 0
     expected = shift.LabelShift(model, method="known", target_rate=0.02, source_rate=0.5).fit()
