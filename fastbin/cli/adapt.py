@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     "With --target-scores: scores and outcomes of the source, those of the fit or others, which give the rate an exact interval. "
     "Models with fixed edges, and of scheme ums, do not need them.",
 )
-@options.option("--cuts C,...", "With --source-rows: the scores at which shares are compared, not chosen by these rows.", options.CUTS)
+@options.option(
+    "--cuts C,...", "With --source-rows: the scores at which shares are compared, not chosen by these rows.", options.CUTS
+)
 @options.option("--target-rate Q", "The known share of label 1 in the new population.")
 @options.option("-o --output MODEL", "The model file to write; - prints it.", required=True)
 @options.label

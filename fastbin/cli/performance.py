@@ -63,7 +63,9 @@ def _print(found: Performance) -> None:
     out, told = console(), found.to_dict()
     out.print(told["sentence"], soft_wrap=True)
     out.print()
-    out.print(text_table(["metric", "estimate", "lower", "upper"], [_row(name, ends) for name, ends in told["metrics"].items()]))
+    out.print(
+        text_table(["metric", "estimate", "lower", "upper"], [_row(name, ends) for name, ends in told["metrics"].items()])
+    )
     if found.n_divided:
         out.print(f"The threshold divides {found.evidence} with {found.n_divided:,} rows, which widens the intervals.")
     if found.n_unknown:

@@ -33,7 +33,9 @@ MOST_AT_CUTS = 0.01
 # Halves of a row: the ends of sums in doubles are moved by so little that nobody sees it.
 ROUNDING = 1e-12
 
-STAYS = "the frequency of label 1 in each bin is that of the calibration samples, however the scores of the rows are distributed"
+STAYS = (
+    "the frequency of label 1 in each bin is that of the calibration samples, however the scores of the rows are distributed"
+)
 INDEPENDENT = "given their bins the labels of the rows are independent"
 
 
@@ -80,15 +82,23 @@ class Performance(Table):
     event: str = ""
 
     def _columns(self) -> Columns:
-        return {"metric": list(self.estimates), "estimate": list(self.estimates.values()), "interval": [*self.intervals.values()]}
+        return {
+            "metric": list(self.estimates),
+            "estimate": list(self.estimates.values()),
+            "interval": [*self.intervals.values()],
+        }
 
     def _words(self) -> tuple[dict[str, list[str]], int]:
         words, n_text = super()._words()
-        return {title: ["not defined" if word == " to " else word for word in column] for title, column in words.items()}, n_text
+        return {
+            title: ["not defined" if word == " to " else word for word in column] for title, column in words.items()
+        }, n_text
 
     def _about(self) -> str:
         kind = "the labels that they will show" if self.about == "labels" else "rates in the long run"
-        told = [f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in self.intervals.items() if low == low and name != "cost"]
+        told = [
+            f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in self.intervals.items() if low == low and name != "cost"
+        ]
         return (
             f"{self.n_positive:,} of {self.n_rows:,} rows are served at least {self.threshold:g} as the probability of "
             f"{label_words(self.event)}. With probability {sureness(self.alpha)}, for {kind}, at once and at every threshold: "
@@ -212,8 +222,8 @@ def _positive_steps(model: BinnedModel, threshold: float) -> Bools:
     if len(falls):
         at, values = int(falls[0]), model.values
         raise GuaranteeError(
-            f"values fall across the threshold {threshold:g}, from {values[at]:.6g} in step {at} to {values[at + 1]:.6g} in step "
-            f"{at + 1}, and Theorem F22 is about decisions that rise with the score; take fb.monotone_model(model), or fit "
+            f"values fall across the threshold {threshold:g}, from {values[at]:.6g} in step {at} to {values[at + 1]:.6g} in "
+            f"step {at + 1}, and Theorem F22 is about decisions that rise with the score; take fb.monotone_model(model), or fit "
             "with monotone=True"
         )
     return is_positive
@@ -278,7 +288,8 @@ def _by_scores(model: BinnedModel, scores: Any, is_positive: Bools, keys: Any, s
     else:
         cells, evidence = places, _of_slices(model)
     size = len(evidence[0])
-    return _Rows(*np.bincount(cells + size * above, minlength=2 * size).reshape(2, size), *evidence)
+    by_cell = np.bincount(cells + size * above, minlength=2 * size).reshape(2, size)
+    return _Rows(by_cell[0], by_cell[1], *evidence)
 
 
 def _of_bins(model: BinnedModel) -> tuple[Int64s, Float64s, Float64s, str]:
@@ -297,7 +308,7 @@ def _of_bins(model: BinnedModel) -> tuple[Int64s, Float64s, Float64s, str]:
 def _of_slices(model: BinnedModel) -> tuple[Int64s, Float64s, Float64s, str]:
     """Slices, and between any two the score of their cut, of which nothing is known."""
     ones: Any = model.slice_label_sums
-    samples, means = (np.zeros(2 * len(ones) - 1, kind) for kind in (np.int64, np.float64))
+    samples, means = np.zeros(2 * len(ones) - 1, np.int64), np.zeros(2 * len(ones) - 1)
     samples[::2] = np.diff(ranks_of_cuts(model.n_samples, len(ones))) - 1
     means[::2] = ones / samples[::2]
     return samples, means, means, "slices"
@@ -414,5 +425,8 @@ def _ends_of_metrics(
         ends["cost"] = ends["cost"][::-1]
     least, greatest = ends["recall"]
     if hits[1] + misses[1] > 0.0:  # where one end has no label 1 at all, it is the other numbers that decide
-        ends["recall"] = (1.0 if misses[1] == 0.0 else 0.0) if least != least else least, 0.0 if greatest != greatest else greatest
+        ends["recall"] = (
+            (1.0 if misses[1] == 0.0 else 0.0) if least != least else least,
+            0.0 if greatest != greatest else greatest,
+        )
     return ends

@@ -48,7 +48,7 @@ class Shares(NamedTuple):
 
     @classmethod
     def from_json(cls, said: Any) -> Shares | None:
-        """What a file says; None for anything else than counts that can be."""
+        """As a file says it; None for anything else than counts that can be."""
         if not isinstance(said, Mapping) or set(said) != set(cls._fields):
             return None
         counts = [said[name] for name in cls._fields[1:]]
@@ -69,7 +69,9 @@ def shares_of(evidence: Evidence) -> Shares | None:
     if rates is None or rates.target.origin != "estimated" or not isinstance(stated, Mapping):
         return None
     steps = stated.get("made_by")
-    found = [step["shares"] for step in steps if isinstance(step, Mapping) and "shares" in step] if isinstance(steps, list) else []
+    found = (
+        [step["shares"] for step in steps if isinstance(step, Mapping) and "shares" in step] if isinstance(steps, list) else []
+    )
     shares = Shares.from_json(found[-1]) if found else None
     return shares if shares is not None and shares.target[-1] == rates.target.n_samples else None
 

@@ -274,7 +274,7 @@ def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float
 
 
 def _estimated_interval(evidence: Evidence, level: float) -> tuple[float, float]:
-    """Of a target rate that was estimated without labels, by the shares that the model keeps."""
+    """The interval of a target rate that was estimated without labels, by the shares that the model keeps."""
     shares = shares_of(evidence)
     if shares is None:
         assert evidence.rates is not None

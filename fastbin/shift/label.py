@@ -387,9 +387,7 @@ def _shares_of_bins(model: BinnedModel, target: Int64s) -> Shares:
     at = np.unique(np.linspace(0, size - 1, min(size, len(CUTS))).round().astype(np.int64))
     ones = np.asarray(model.label_sums)
     counts = [np.cumsum(part[::-1])[::-1] for part in (ones, model.counts - ones, target)]
-    return Shares(
-        tuple(np.asarray(model.bin_edges)[at].tolist()), *((*part[1:][at].tolist(), int(part[0])) for part in counts)
-    )
+    return Shares(tuple(np.asarray(model.bin_edges)[at].tolist()), *((*part[1:][at].tolist(), int(part[0])) for part in counts))
 
 
 def _source_rate(model: BinnedModel, given: float | None, smoothing: str) -> ClassRate:

@@ -34,7 +34,13 @@ def chernoff(mean: float, size: float, logarithm: float) -> Ends:
 
 
 def ones_among(
-    rows: Sequence[int], samples: Sequence[int], least: Sequence[float], most: Sequence[float], tails: int, alpha: float, about: str
+    rows: Sequence[int],
+    samples: Sequence[int],
+    least: Sequence[float],
+    most: Sequence[float],
+    tails: int,
+    alpha: float,
+    about: str,
 ) -> Ends:
     """Bounds for the number of label 1 among the rows of some cells; the mean label of each lies between `least` and `most`."""
     known = [cell for cell, n in enumerate(samples) if n > 0 and rows[cell] > 0]

@@ -49,7 +49,9 @@ PAIRS = [
 ]
 
 
-def draw(rng: np.random.Generator, n: int, rate: float, distance: float, spread: float = 1.0) -> tuple[Array, npt.NDArray[np.int64]]:
+def draw(
+    rng: np.random.Generator, n: int, rate: float, distance: float, spread: float = 1.0
+) -> tuple[Array, npt.NDArray[np.int64]]:
     labels = rng.random(n) < rate
     places = rng.normal(distance * (labels - 0.5), spread)
     return 1.0 / (1.0 + np.exp(-distance * places)), labels.astype(np.int64)

@@ -50,7 +50,11 @@ def test_it_says_what_python_says(model: fb.BinnedModel, capsys: pytest.CaptureF
 
 def test_json(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("m.fbm", "batch.csv", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == {"model": "m.fbm", "file": "batch.csv", **performance(model, batch()).to_dict()}
+    assert json.loads(capsys.readouterr().out) == {
+        "model": "m.fbm",
+        "file": "batch.csv",
+        **performance(model, batch()).to_dict(),
+    }
 
 
 def test_rows_that_a_key_decides(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:

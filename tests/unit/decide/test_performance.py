@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from reference import performance as twin
 
 import fastbin as fb
 from fastbin.decide import performance
 from fastbin.intervals.sums import bernstein_slack, divergence, divergence_ends
+from reference import performance as twin
 
 METRICS = ["prevalence", "accuracy", "precision", "recall", "f1", "cost"]
 
@@ -74,7 +74,8 @@ def test_a_model_with_a_value_a_bin(about: str, threshold: float, alpha: float) 
     means = (model.label_sums / model.counts).tolist()
     expected = twin.performance(below, above, model.counts.tolist(), means, means, alpha, about, (1.0, 5.0))
     found = performance(model, scores, threshold, alpha=alpha, about=about, cost=(1, 5))
-    assert found.evidence == "bins" and found.n_divided == 0
+    assert found.evidence == "bins"
+    assert found.n_divided == 0
     for name in METRICS:
         assert found.intervals[name] == pytest.approx(expected[name], abs=1e-9, nan_ok=True), name
 
@@ -88,7 +89,8 @@ def test_steps_inside_a_bin() -> None:
     expected = twin.performance(below, above, model.counts.tolist(), means, means, 0.1, "rates", (1.0, 5.0))
     found = performance(model, counts=counts, threshold=0.4, cost=(1, 5))
     divided = [low + high for low, high in zip(below, above, strict=True) if low and high]
-    assert (found.evidence, found.n_divided) == ("bins", sum(divided)) and len(divided) == 1
+    assert (found.evidence, found.n_divided) == ("bins", sum(divided))
+    assert len(divided) == 1
     for name in METRICS:
         assert found.intervals[name] == pytest.approx(expected[name], abs=1e-9), name
 
@@ -140,7 +142,8 @@ def test_label_sums_that_are_known_up_to_labels_at_edges(scheme: str, about: str
     readings = [(reading.counts, reading.label_sums / reading.counts) for reading in interior.readings]
     samples = np.min([counts for counts, _ in readings], axis=0).tolist()
     least, most = (extreme([means for _, means in readings], axis=0).tolist() for extreme in (np.min, np.max))
-    assert len(readings) == 2 and least != most
+    assert len(readings) == 2
+    assert least != most
     below, above = cells_of(model, scores, 0.5)
     expected = twin.performance(below, above, samples, least, most, 0.1, about, (1.0, 5.0))
     found = performance(model, scores, 0.5, about=about, cost=(1, 5))
@@ -149,7 +152,12 @@ def test_label_sums_that_are_known_up_to_labels_at_edges(scheme: str, about: str
 
 
 def test_bins_without_samples_say_nothing() -> None:
-    parts = {"edges": [0.25, 0.5, 0.75], "values": [0.25, 0.5, 0.5, 1.0], "counts": [40, 0, 0, 40], "label_sums": [10, 0, 0, 40]}
+    parts = {
+        "edges": [0.25, 0.5, 0.75],
+        "values": [0.25, 0.5, 0.5, 1.0],
+        "counts": [40, 0, 0, 40],
+        "label_sums": [10, 0, 0, 40],
+    }
     model = fb.BinnedModel.from_parts(**parts, scheme="explicit")
     found = performance(model, [0.1] * 50 + [0.3] * 10 + [0.9] * 40, 0.9)
     samples, means = [40, 0, 0, 40], [0.25, 0.0, 0.0, 1.0]
@@ -183,10 +191,14 @@ def test_keys_decide_as_in_predict() -> None:
 def test_all_rows_on_one_side() -> None:
     model = fitted(fb.UniformMassBinning(5, monotone=True))
     none, every = (performance(model, batch(), threshold) for threshold in (1.0, 0.0))
-    assert none.n_positive == 0 and np.isnan(none.intervals["precision"]).all() and none.intervals["recall"] == (0.0, 0.0)
-    assert every.n_positive == 500 and every.intervals["recall"] == (1.0, 1.0)
+    assert none.n_positive == 0
+    assert np.isnan(none.intervals["precision"]).all()
+    assert none.intervals["recall"] == (0.0, 0.0)
+    assert every.n_positive == 500
+    assert every.intervals["recall"] == (1.0, 1.0)
     assert every.intervals["precision"] == every.intervals["prevalence"] == every.intervals["accuracy"]
-    assert "not defined" in str(none) and "precision 0" not in none.to_dict()["sentence"]
+    assert "not defined" in str(none)
+    assert "precision 0" not in none.to_dict()["sentence"]
     assert none.to_dict()["metrics"]["precision"] == {"estimate": None, "lower": None, "upper": None}
     json.dumps(none.to_dict(), allow_nan=False)
 
@@ -195,13 +207,15 @@ def test_what_it_says() -> None:
     model = fitted(fb.UniformMassBinning(5, monotone=True))
     found = performance(model, batch(), 0.5, cost=(1, 2))
     low, high = found.intervals["recall"]
-    assert f"recall {low:.3f} to {high:.3f}" in str(found) and "at every threshold" in str(found)
+    assert f"recall {low:.3f} to {high:.3f}" in str(found)
+    assert "at every threshold" in str(found)
     assert "<table" in found._repr_html_()
     assert [row["metric"] for row in found] == METRICS
     pytest.importorskip("pandas")
     assert found.to_pandas().columns.tolist() == ["metric", "estimate", "interval_lower", "interval_upper"]
     labels = performance(model, batch(), 0.5, about="labels")
-    assert "the labels that they will show" in str(labels) and len(labels.assumptions) == len(found.assumptions) + 1
+    assert "the labels that they will show" in str(labels)
+    assert len(labels.assumptions) == len(found.assumptions) + 1
     for name, estimate in found.estimates.items():
         assert found.intervals[name][0] <= estimate <= found.intervals[name][1]
 

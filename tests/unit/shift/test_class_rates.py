@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference import class_rates as twin
 
 import fastbin as fb
 from fastbin import shift
 from fastbin.guarantees.class_rates import Shares, n_cuts_of, rate_ends, shares_of
 from fastbin.intervals import clopper_pearson
 from fastbin.shift.label import CUTS
+from reference import class_rates as twin
 
 
 def draw(n: int, rate: float, seed: int, width: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +36,9 @@ def moved(calibrator: Any = None, **changes: Any) -> shift.LabelShift:
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1e-4])
-@pytest.mark.parametrize(("n", "rate", "n_target", "target"), [(400, 0.5, 300, 0.1), (2000, 0.2, 4000, 0.02), (60, 0.5, 30, 0.9)])
+@pytest.mark.parametrize(
+    ("n", "rate", "n_target", "target"), [(400, 0.5, 300, 0.1), (2000, 0.2, 4000, 0.02), (60, 0.5, 30, 0.9)]
+)
 @pytest.mark.parametrize("cuts", [CUTS, (0.5,)])
 def test_the_interval_is_that_of_a_scan(
     alpha: float, n: int, rate: float, n_target: int, target: float, cuts: tuple[float, ...]
@@ -61,16 +63,20 @@ def test_nothing_is_known_without_samples_that_tell_labels_apart() -> None:
 
 def test_a_rate_of_nearly_all_or_nothing() -> None:
     lower, upper = rate_ends(Shares((0.5,), (1000, 1000), (0, 1000), (0, 1000)), 0.1)
-    assert lower == 0.0 and upper < 0.02
+    assert lower == 0.0
+    assert upper < 0.02
     lower, upper = rate_ends(Shares((0.5,), (1000, 1000), (0, 1000), (1000, 1000)), 0.1)
-    assert lower > 0.98 and upper == 1.0
+    assert lower > 0.98
+    assert upper == 1.0
 
 
 def test_label_shift_is_refuted() -> None:
     wide, _ = draw(5000, 0.2, 5, width=1.7)
     shares = Shares.of_rows(np.array(CUTS), SOURCE, LABELS, wide)
     assert len(twin.kept_rates(shares.ones, shares.zeros, shares.target, 0.1)) == 0
-    with pytest.raises(fb.GuaranteeError, match=r"label shift is refuted at level alpha=0\.1.*calibrate on labels of the target"):
+    with pytest.raises(
+        fb.GuaranteeError, match=r"label shift is refuted at level alpha=0\.1.*calibrate on labels of the target"
+    ):
         rate_ends(shares, 0.1)
     model = fb.UniformMassBinning(6).fit(SOURCE, LABELS).model_
     with pytest.raises(fb.GuaranteeError, match="label shift is refuted"):
@@ -87,9 +93,12 @@ def test_the_rate_has_an_exact_interval(method: str) -> None:
     cal = moved(method=method)
     shares = Shares.of_rows(np.array(CUTS), SOURCE, LABELS, TARGET)
     assert (cal.rate_.lower, cal.rate_.upper) == rate_ends(shares, 0.1)
-    assert cal.rate_.is_exact and cal.cuts_ == CUTS and cal.rate_.lower <= cal.rate_.rate <= cal.rate_.upper
+    assert cal.rate_.is_exact
+    assert cal.cuts_ == CUTS
+    assert cal.rate_.lower <= cal.rate_.rate <= cal.rate_.upper
     plain = shift.LabelShift(cal.source_model_, method=method, n_bootstrap=5).fit(TARGET)
-    assert not plain.rate_.is_exact and plain.cuts_ == ()
+    assert not plain.rate_.is_exact
+    assert plain.cuts_ == ()
     assert cal.rate_.rate == np.clip(plain.rate_.rate, cal.rate_.lower, cal.rate_.upper)
 
 
@@ -113,12 +122,16 @@ def test_a_given_source_rate_takes_no_alpha() -> None:
 def test_the_file_carries_the_shares(calibrator: Any) -> None:
     cal = moved(calibrator)
     loaded = fb.BinnedModel.from_bytes(cal.model_.to_bytes())
-    assert n_cuts_of(loaded) == 9 and loaded == cal.model_
+    assert n_cuts_of(loaded) == 9
+    assert loaded == cal.model_
     np.testing.assert_array_equal(loaded.interval(0.1), cal.interval(0.1))
     certificate = loaded.certificate(0.1)
     assert certificate.epsilon == cal.certificate(0.1).epsilon < 1.0
-    assert "Theorem F23" in certificate.explain() and "scores that were looked at" in certificate.explain()
-    np.testing.assert_array_equal(loaded.predict_interval([0.4], alpha=0.1, at="bin"), loaded.interval(0.1)[loaded.assign([0.4])])
+    assert "Theorem F23" in certificate.explain()
+    assert "scores that were looked at" in certificate.explain()
+    np.testing.assert_array_equal(
+        loaded.predict_interval([0.4], alpha=0.1, at="bin"), loaded.interval(0.1)[loaded.assign([0.4])]
+    )
     clipped = loaded.with_out_of_range("clip")
     np.testing.assert_array_equal(clipped.interval(0.1), loaded.interval(0.1))
     read = fb.BinnedModel.from_parts(**{**parts_of(loaded), "provenance": json.loads(json.dumps(loaded.provenance))})
@@ -135,7 +148,8 @@ def test_a_model_whose_provenance_is_not_known_keeps_them_too() -> None:
     model = fb.UniformMassBinning(6).fit(SOURCE, LABELS).model_
     bare = fb.BinnedModel.from_parts(**parts_of(model))
     cal = shift.LabelShift(bare, method="likelihood", n_bootstrap=5).fit(TARGET, source_scores=SOURCE, source_labels=LABELS)
-    assert bare.provenance is None and n_cuts_of(cal.model_) == 9
+    assert bare.provenance is None
+    assert n_cuts_of(cal.model_) == 9
 
 
 @pytest.mark.parametrize(
@@ -178,7 +192,9 @@ def test_edges_that_other_samples_placed_are_cuts() -> None:
 def test_nine_of_many_edges_are_cuts() -> None:
     model = fb.FixedWidthBinning(40, score_range=(0.0, 1.0)).fit(np.tile(SOURCE, 3), np.tile(LABELS, 3)).model_
     cal = shift.LabelShift(model, method="likelihood", n_bootstrap=5, smoothing="add-half").fit(TARGET)
-    assert len(cal.cuts_) == 9 and set(cal.cuts_) <= set(model.edges.tolist()) and cal.rate_.is_exact
+    assert len(cal.cuts_) == 9
+    assert set(cal.cuts_) <= set(model.edges.tolist())
+    assert cal.rate_.is_exact
 
 
 @pytest.mark.parametrize("calibrator", [fb.UniformMassBinning(6), fb.CertifiedCalibration(n_bins=5)])
@@ -194,7 +210,10 @@ def test_edges_at_samples_that_are_counted_are_not_cuts(calibrator: Any) -> None
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "source_labels is None": ({}, {"source_scores": SOURCE}),
     "source_scores is None": ({}, {"source_labels": LABELS}),
-    "source_scores is given, and method is 'labels'": ({"method": "labels"}, {"source_scores": SOURCE, "source_labels": LABELS}),
+    "source_scores is given, and method is 'labels'": (
+        {"method": "labels"},
+        {"source_scores": SOURCE, "source_labels": LABELS},
+    ),
     r"source_scores\[0\] is 1.5": ({}, {"source_scores": [1.5], "source_labels": [0]}),
     r"source_labels\[1\]": ({}, {"source_scores": [0.5, 0.5], "source_labels": [0, 2]}),
     "length": ({}, {"source_scores": [0.5, 0.5], "source_labels": [0]}),
