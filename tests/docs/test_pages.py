@@ -28,7 +28,10 @@ def page(name: str) -> str:
     return (DOCS / f"{name}.md").read_text(encoding="utf8")
 
 
-@pytest.mark.parametrize(("name", "least"), [("assessment", 15), ("click-rates", 20), ("engines", 10), ("performance", 12)])
+PAGES = [("assessment", 15), ("click-rates", 20), ("engines", 10), ("labels", 25), ("performance", 12)]
+
+
+@pytest.mark.parametrize(("name", "least"), PAGES)
 def test_the_examples_run(name: str, least: int) -> None:
     path = str(DOCS / f"{name}.md")
     failed, tried = doctest.testfile(path, module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
