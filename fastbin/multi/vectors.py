@@ -172,9 +172,9 @@ class VectorCalibration(Estimator[VectorModel]):
         """The arrays of the evidence of a `VectorMap`; none after a fit with importance weights."""
         if weights is not None and weights.dtype.kind == "f":
             return {}
-        counted = Counted.of(matrix, model, weights)
+        counted = ServedRows.of(matrix, model, weights)
         n_bins = self._n_bins(counted.n)
-        by = counted if other is None else Counted.of(other[::EDGES_BY_EVERY], model, None)
+        by = counted if other is None else ServedRows.of(other[::EDGES_BY_EVERY], model, None)
         edges = edges_of(by, n_bins)
         counts = labels_in(edges, counted, truth)
         means = np.zeros((len(edges), n_bins))
@@ -185,7 +185,7 @@ class VectorCalibration(Estimator[VectorModel]):
         unlabelled = None
         if other is not None:
             rest = np.arange(len(other)) % EDGES_BY_EVERY != 0
-            unlabelled = served_in(edges, Counted.of(other[rest], model, None))
+            unlabelled = served_in(edges, ServedRows.of(other[rest], model, None))
         return {"edges": edges, "counts": counts, "means": means, "unlabelled": unlabelled}
 
     def _n_bins(self, n: int) -> int:
@@ -204,7 +204,7 @@ def refuse_keys(models: dict[Any, BinnedModel]) -> None:
             )  # fmt: skip
 
 
-class Counted(NamedTuple):
+class ServedRows(NamedTuple):
     """Rows with what they are served, for each group of bins: the classes, and last the top label."""
 
     scores: list[Array]  # of each group
@@ -214,7 +214,7 @@ class Counted(NamedTuple):
     n: int
 
     @classmethod
-    def of(cls, matrix: Float64s, model: VectorModel, weights: Array | None) -> Counted:
+    def of(cls, matrix: Float64s, model: VectorModel, weights: Array | None) -> ServedRows:
         top, largest = top_of(matrix)
         values = model._vectors(matrix)
         of_top = values[np.arange(len(top)), top]
@@ -223,7 +223,7 @@ class Counted(NamedTuple):
         return cls([*scores, largest], [*served, of_top], top, counts, int(counts.sum()))
 
 
-def labels_in(edges: Float64s, rows: Counted, truth: Int64s) -> Int64s:
+def labels_in(edges: Float64s, rows: ServedRows, truth: Int64s) -> Int64s:
     """int64 (groups, bins, 2): the rows of each bin, and those with the label; `truth` is the column of each row's class."""
     n_bins = edges.shape[1] + 1
     found = np.zeros((len(edges), n_bins, 2), np.int64)
@@ -234,7 +234,7 @@ def labels_in(edges: Float64s, rows: Counted, truth: Int64s) -> Int64s:
     return found
 
 
-def edges_of(rows: Counted, n_bins: int) -> Float64s:
+def edges_of(rows: ServedRows, n_bins: int) -> Float64s:
     """float64 (groups, n_bins - 1): the lower edges of all bins but the first, between equal numbers of rows."""
     shares = np.arange(1, n_bins) / n_bins
     found = np.empty((len(rows.scores), n_bins - 1))
@@ -260,7 +260,7 @@ def bins_of(edges: Float64s, scores: Array) -> Array:
     return at.astype(np.intp)
 
 
-def served_in(edges: Float64s, rows: Counted) -> Float64s:
+def served_in(edges: Float64s, rows: ServedRows) -> Float64s:
     """float64 (groups, bins, 3): the rows in each bin, what they are served on average, and the variance of that."""
     n_bins = edges.shape[1] + 1
     found = np.zeros((len(edges), n_bins, 3))

@@ -503,13 +503,7 @@ def assess_model(
     compared = ComparedBins.of(served, samples, n_bins, bins if not fitted.is_set and fitted.has_steps else None)
     scored = partial(Scorecard.of, samples=samples, alpha=alpha, bins=compared)
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
-    try:
-        certificates, why = (
-            tuple(fitted.certificate(alpha=alpha, kind=each) for each in ("conditional", "marginal", "ece")),
-            None,
-        )
-    except GuaranteeError as error:
-        certificates, why = (), str(error)
+    certificates, why = _certificates_of(fitted, alpha)
     check, known = None, np.ones(len(samples.labels), np.bool_) if test.numbers is None else test.numbers >= 0
     if certificates and not samples.is_weighted and known.any():
         check = assess.check_certificate(
@@ -533,6 +527,14 @@ def assess_model(
         n_unknown=samples.take(~known).n_samples,
         cells=tuple(_cell_results(fitted, test, served, n_bins, check, alpha, are_probabilities)) if fitted.is_set else (),
     )
+
+
+def _certificates_of(fitted: BinnedModel | ModelSet, alpha: float) -> tuple[tuple[Any, ...], str | None]:
+    """The certificates of all kinds, or why there are none."""
+    try:
+        return tuple(fitted.certificate(alpha=alpha, kind=each) for each in ("conditional", "marginal", "ece")), None
+    except GuaranteeError as error:
+        return (), str(error)
 
 
 def _refuse_of_vectors(**given: Any) -> None:

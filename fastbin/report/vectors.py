@@ -26,7 +26,7 @@ from fastbin.export.form import as_vector_model
 from fastbin.guarantees.certificate import ABOUT, name_bins, name_cell, name_cells, sureness
 from fastbin.guarantees.vectors import SHARE_OF_MEANS, TOP, VectorCertificate, served_elsewhere
 from fastbin.intervals.binomial import exact_ends
-from fastbin.multi.vectors import Counted, labels_in, served_in
+from fastbin.multi.vectors import ServedRows, labels_in, served_in
 from fastbin.report.assessment import CHANCE, FEW, SURPRISING, both_of, p_homogeneous
 from fastbin.vector_model import VectorModel
 
@@ -418,7 +418,7 @@ def check_vectors(model: VectorModel, promise: VectorCertificate, test: _TestRow
     edges = model.vector.edges
     assert edges is not None
     matrix, truth = test.repeated()
-    rows = Counted.of(matrix, model, None)
+    rows = ServedRows.of(matrix, model, None)
     counts, served = labels_in(edges, rows, truth), served_in(edges, rows)
     reused = _are_of_the_fit(model, test)
     radii = {(name, low): radius for name, low, *_, radius in promise.bins}
