@@ -73,11 +73,11 @@ def mapie_contestants() -> dict[str, Contestant]:
 def figures(design: Design, contestant: Contestant, runs: int) -> tuple[float, float]:
     """The mean share that is accepted, and the share of runs in which its precision is below the target."""
     rng = np.random.default_rng(design.n)
-    scores, rates = design.law()
+    law = design.law()
     found = []
     for _ in range(runs):
-        accepted = scores > contestant(*design.draw(rng), design.target)
-        found.append((accepted.mean(), accepted.any() and rates[accepted].mean() < design.target))
+        accepted, right = law.between(contestant(*design.draw(rng), design.target), np.inf)
+        found.append((accepted, right < design.target * accepted))
     shares, broken = np.mean(found, axis=0)
     return float(shares), float(broken)
 

@@ -206,7 +206,7 @@ class Decision(Table):
         Parameters
         ----------
         text : str or bytes
-            The text, as UTF-8 where it is bytes.
+            The text, as UTF-8 where it is bytes; a file of it may end with a line break.
 
         Returns
         -------
@@ -238,7 +238,7 @@ class Decision(Table):
         made = cls(**read_object(document, "", _MEMBERS))
         if not made.reject_below <= made.accept_above:
             raise FormatError("reject_below is above accept_above; a score would be both")
-        if made.to_json() != decoded:
+        if made.to_json() != decoded.removesuffix("\n"):
             raise FormatError("the text is not how to_json says this decision; write it by to_json")
         return made
 

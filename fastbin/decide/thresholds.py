@@ -26,7 +26,7 @@ PILOT_EVERY, LEAST_PILOT, MOST_PILOT = 10, 20, 10_000
 LEAST_CUTS, MOST_CUTS, ROWS_PER_CUT = 50, 500, 100
 MOST_THRESHOLDS = 10_000
 # Pilot rows that the smooth estimate of a precision counts for, beside the rows above the cut.
-PRIOR_ROWS = 20.0
+PRIOR_ROWS = 10.0
 
 
 def accept_threshold(
@@ -286,13 +286,16 @@ def _start(band: _Band, pilot: Rows, cuts: Float64s, n: int) -> int:
 
 def _logistic(feature: Float64s, right: Int64s) -> Float64s:
     """The fitted values of a logistic map, drawn a little to 1/2 and to a slope of 0, so that it exists for any labels."""
-    columns = np.stack([np.ones_like(feature), feature], axis=1)
-    parameters, ridge = np.zeros(2), np.array([0.05, 0.2])
+    expit, constant, slope = special_functions().expit, 0.0, 0.0
     for _ in range(12):
-        values = special_functions().expit(columns @ parameters)
-        gradient = columns.T @ (right - values) - ridge * parameters
-        parameters = parameters + np.linalg.solve((columns.T * (values * (1.0 - values))) @ columns + np.diag(ridge), gradient)
-    return np.asarray(special_functions().expit(columns @ parameters))
+        values = expit(constant + slope * feature)
+        rests, weights = right - values, values * (1.0 - values)
+        first, second = rests.sum() - 0.05 * constant, rests @ feature - 0.2 * slope
+        a, b, c = weights.sum() + 0.05, weights @ feature, weights @ (feature * feature) + 0.2
+        determinant = a * c - b * b
+        constant += (c * first - b * second) / determinant
+        slope += (a * second - b * first) / determinant
+    return np.asarray(expit(constant + slope * feature))
 
 
 # ---------------------------------------------------------------------- tests

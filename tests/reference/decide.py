@@ -102,7 +102,7 @@ def start(pilot: list[Pair], cuts: list[float], n: int, target: float, level: fl
         if expected < 1.3 * max(1, math.ceil(math.log(level) / math.log(target) - 1e-9)):
             continue
         smooth = sum(fitted[i] for i in above) / k
-        rate = (sum(pilot[i][1] for i in above) + 20.0 * smooth) / (k + 20.0)
+        rate = (sum(pilot[i][1] for i in above) + 10.0 * smooth) / (k + 10.0)
         needed = -NormalDist().inv_cdf(level) * math.sqrt(target * (1 - target) / expected) + 0.5 / expected
         chance = (rate - target - needed) / (math.sqrt(rate * (1 - rate) * (1 / expected + 1 / k)) + 1e-9)
         if chance > best:

@@ -11,7 +11,7 @@ import numpy as np
 from fastbin.decide import Decision, accept_threshold
 
 DELTA = 0.1
-CELLS = 100_000  # of the integrals: more than the breadth of a threshold's digits matters
+CELLS = 20_000  # of the integrals: more than the breadth of a threshold's digits matters
 Truth = Callable[[np.ndarray], np.ndarray]
 
 
@@ -29,12 +29,23 @@ class Design(NamedTuple):
             scores = np.ceil(scores / self.step) * self.step
         return scores, rng.random(self.n) < self.truth(scores)
 
-    def law(self) -> tuple[np.ndarray, np.ndarray]:
-        """The scores, each of the same mass, and the probabilities of label 1 there."""
+    def law(self) -> Law:
         scores = (np.arange(CELLS) + 0.5) / CELLS
         if self.step:
             scores = np.ceil(scores / self.step) * self.step
-        return scores, self.truth(scores)
+        return Law(scores, np.append(0.0, np.cumsum(self.truth(scores))) / CELLS)
+
+
+class Law(NamedTuple):
+    """Scores of the same mass, ascending, and the probability of label 1 together with each smaller number of them."""
+
+    scores: np.ndarray
+    ones: np.ndarray
+
+    def between(self, low: float, high: float) -> tuple[float, float]:
+        """P(low < score <= high), and the same with label 1."""
+        first, end = np.searchsorted(self.scores, (low, high), "right")
+        return float(end - first) / CELLS, float(self.ones[end] - self.ones[first])
 
 
 def sharp(s: np.ndarray) -> np.ndarray:
@@ -92,34 +103,35 @@ class Outcome(NamedTuple):
     coverage_missed: float
 
 
-def promises_hold(decision: Decision, scores: np.ndarray, rates: np.ndarray) -> bool:
+def promises_hold(decision: Decision, law: Law) -> bool:
     """Whether what is said of the bands is true of this law."""
-    above, below = rates[scores > decision.accept_above], rates[scores < decision.reject_below]
+    accepted, right = law.between(decision.accept_above, math.inf)
+    rejected, wrong = law.between(-math.inf, np.nextafter(decision.reject_below, -math.inf))
     if decision.cost is None:
-        accepts = decision.precision is None or not len(above) or above.mean() >= decision.precision
-        return accepts and (decision.npv is None or not len(below) or 1.0 - below.mean() >= decision.npv)
+        kept = decision.precision is None or right >= decision.precision * accepted
+        return kept and (decision.npv is None or rejected - wrong >= decision.npv * rejected)
     share = decision.cost[0] / sum(decision.cost)
     ends = {"accept": math.inf, "reject": -math.inf}
     for test in decision.sequence:
         low, high = sorted((test.threshold, ends[test.band]))
-        used = low >= decision.accept_above if test.band == "accept" else high <= decision.reject_below
-        if used:
-            rate = rates[(scores > low) & (scores <= high)].mean()
-            if (rate < share) if test.band == "accept" else (rate > share):
-                return False
         ends[test.band] = test.threshold
+        mass, ones = law.between(low, high)
+        if test.band == "accept" and low >= decision.accept_above and ones < share * mass:
+            return False
+        if test.band == "reject" and high <= decision.reject_below and ones > share * mass:
+            return False
     return True
 
 
 def simulate(design: Design, runs: int, **goal: Any) -> Outcome:
     rng = np.random.default_rng(design.n)
-    scores, rates = design.law()
+    law = design.law()
     found = []
     for _ in range(runs):
         decision = accept_threshold(*design.draw(rng), delta=DELTA, **goal)
-        accepted, rejected = scores > decision.accept_above, scores < decision.reject_below
-        recall = rates[accepted].sum() / rates.sum()
-        shown = [decision.recall[0] <= recall <= decision.recall[1]]
-        shown.append(decision.coverage[0] <= accepted.mean() + rejected.mean() <= decision.coverage[1])
-        found.append([accepted.mean(), not promises_hold(decision, scores, rates), *np.logical_not(shown)])
+        accepted, right = law.between(decision.accept_above, math.inf)
+        rejected, _ = law.between(-math.inf, np.nextafter(decision.reject_below, -math.inf))
+        recall_holds = decision.recall[0] <= right / law.ones[-1] <= decision.recall[1]
+        coverage_holds = decision.coverage[0] <= accepted + rejected <= decision.coverage[1]
+        found.append([accepted, not promises_hold(decision, law), not recall_holds, not coverage_holds])
     return Outcome(*np.mean(found, axis=0))
