@@ -223,8 +223,8 @@ def _positive_steps(model: BinnedModel, threshold: float) -> Bools:
         at, values = int(falls[0]), model.values
         raise GuaranteeError(
             f"values fall across the threshold {threshold:g}, from {values[at]:.6g} in step {at} to {values[at + 1]:.6g} in "
-            f"step {at + 1}, and Theorem F22 is about decisions that rise with the score; take fb.monotone_model(model), or fit "
-            "with monotone=True"
+            f"step {at + 1}, and Theorem F22 is about decisions that rise with the score; take fb.monotone_model(model), "
+            "or fit with monotone=True"
         )
     return is_positive
 
@@ -232,7 +232,7 @@ def _positive_steps(model: BinnedModel, threshold: float) -> Bools:
 # ------------------------------------------------------------------------------------------------- rows by cell
 
 
-class _Rows(NamedTuple):
+class _Decided(NamedTuple):
     """Rows below and above the threshold in each cell of the score line, and what calibration samples tell of the cells."""
 
     below: Int64s
@@ -261,7 +261,7 @@ class _Rows(NamedTuple):
         return float(self.above @ means), float(self.below @ means)
 
 
-def _by_counts(model: BinnedModel, counts: Any, is_positive: Bools, scores: Any, keys: Any) -> _Rows:
+def _by_counts(model: BinnedModel, counts: Any, is_positive: Bools, scores: Any, keys: Any) -> _Decided:
     """From rows that were counted in the steps of the model."""
     if scores is not None or keys is not None:
         remedy = "give one of the two"
@@ -271,10 +271,10 @@ def _by_counts(model: BinnedModel, counts: Any, is_positive: Bools, scores: Any,
         raise InputError("are all 0", "count the rows that are decided about", argument="counts")
     starts = np.asarray(model.first_step)
     below, above = (np.add.reduceat(np.where(side, by_step, 0), starts) for side in (~is_positive, is_positive))
-    return _Rows(below, above, *_of_bins(model))
+    return _Decided(below, above, *_of_bins(model))
 
 
-def _by_scores(model: BinnedModel, scores: Any, is_positive: Bools, keys: Any, seed: int | None) -> _Rows:
+def _by_scores(model: BinnedModel, scores: Any, is_positive: Bools, keys: Any, seed: int | None) -> _Decided:
     if scores is None:
         raise InputError("is None", "give the scores of the rows that are decided about, or counts", argument="scores")
     check_same_index(scores=scores, tie_keys=keys)
@@ -289,7 +289,7 @@ def _by_scores(model: BinnedModel, scores: Any, is_positive: Bools, keys: Any, s
         cells, evidence = places, _of_slices(model)
     size = len(evidence[0])
     by_cell = np.bincount(cells + size * above, minlength=2 * size).reshape(2, size)
-    return _Rows(by_cell[0], by_cell[1], *evidence)
+    return _Decided(by_cell[0], by_cell[1], *evidence)
 
 
 def _of_bins(model: BinnedModel) -> tuple[Int64s, Float64s, Float64s, str]:
@@ -340,7 +340,7 @@ class _Sums:
     The threshold is one of served values, which labels have shaped. So all runs that it may choose share alpha.
     """
 
-    def __init__(self, rows: _Rows, about: str, alpha: float) -> None:
+    def __init__(self, rows: _Decided, about: str, alpha: float) -> None:
         self._rows, self._all, self._about = rows, rows.below + rows.above, about
         self._known = rows.samples > 0
         n_cells = int(np.count_nonzero(self._known & (self._all > 0)))
@@ -398,7 +398,7 @@ def _first(counts: Int64s) -> int:
 # ------------------------------------------------------------------------------------------------- metrics
 
 
-def _metrics(rows: _Rows, hits: float, misses: float, cost: tuple[float, float] | None) -> dict[str, float]:
+def _metrics(rows: _Decided, hits: float, misses: float, cost: tuple[float, float] | None) -> dict[str, float]:
     """The metrics for these numbers of true positives and of false negatives."""
     n, n_positive = rows.n_rows, int(rows.above.sum())
     n_negative, ones = n - n_positive, hits + misses
@@ -415,7 +415,7 @@ def _metrics(rows: _Rows, hits: float, misses: float, cost: tuple[float, float] 
 
 
 def _ends_of_metrics(
-    rows: _Rows, hits: Ends, misses: Ends, ones: Ends, cost: tuple[float, float] | None
+    rows: _Decided, hits: Ends, misses: Ends, ones: Ends, cost: tuple[float, float] | None
 ) -> dict[str, tuple[float, float]]:
     """Each metric rises or falls in both numbers, so that its ends are at theirs."""
     worst, best = _metrics(rows, hits[0], misses[1], cost), _metrics(rows, hits[1], misses[0], cost)

@@ -101,9 +101,9 @@ def rate_ends(shares: Shares, alpha: float) -> tuple[float, float]:
         upper = low if low <= upper <= high else upper
     if lower > upper or any(low <= lower and upper <= high for low, high in contradicted):
         raise GuaranteeError(
-            f"label shift is refuted at level alpha={alpha:g}: no class rate explains how many of the {shares.target[-1]:,} target "
-            f"scores lie above the {len(shares.cuts)} cuts, so P(score | label) is not that of the source, but for a chance of "
-            "alpha (fastbin, Theorem F23); moved values would be wrong: calibrate on labels of the target"
+            f"label shift is refuted at level alpha={alpha:g}: no class rate explains how many of the {shares.target[-1]:,} "
+            f"target scores lie above the {len(shares.cuts)} cuts, so P(score | label) is not that of the source, but for a "
+            "chance of alpha (fastbin, Theorem F23); moved values would be wrong: calibrate on labels of the target"
         )
     return lower, upper
 
