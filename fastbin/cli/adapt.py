@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 @options.option("--target-scores FILE", "Scores from the new population, without outcomes.")
 @options.option(
     "--source-rows FILE",
-    "With --target-scores: scores and outcomes of the source, those of the fit or others, which give the rate an exact interval. "
-    "Models with fixed edges, and of scheme ums, do not need them.",
+    "With --target-scores: scores and outcomes of the source, those of the fit or others, which give the rate an exact "
+    "interval. Models with fixed edges, and of scheme ums, do not need them.",
 )
 @options.option(
     "--cuts C,...", "With --source-rows: the scores at which shares are compared, not chosen by these rows.", options.CUTS

@@ -1,8 +1,7 @@
 """How frequent label 1 is among rows without labels, under label shift (fastbin, Theorem F23).
 
-If P(score | label) is that of the source, the share of scores above a cut is a mixture of those of both labels, by the class rate.
-Rates that contradict it at a cut are left out; those that no cut contradicts are the interval. Where none is left, P(score |
-label) has changed.
+If P(score | label) is that of the source, the share of scores above a cut is a mixture of those of both labels, by the class
+rate. Rates that a cut contradicts are left out; the others are the interval. Where none is left, P(score | label) has changed.
 """
 
 from __future__ import annotations

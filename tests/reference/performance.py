@@ -1,7 +1,7 @@
 """Performance without labels: the twin of fastbin.decide.performance, cell by cell, from the statement of Theorem F22.
 
-Cells are given as lists, the lowest first. Ends of Chernoff's bound are roots found by SciPy, and those of each metric the least
-and the greatest over a grid of numbers of true positives and false negatives.
+Cells are given as lists, the lowest first. Ends of Chernoff's bound are roots found by SciPy, and those of each metric the
+least and the greatest over a grid of numbers of true positives and false negatives.
 """
 
 from __future__ import annotations

@@ -102,15 +102,16 @@ def simulate(pair: Pair, repetitions: int, *, spread: float = 1.0) -> Found:
 
 def table(repetitions: int) -> str:
     lines = [
-        "| source samples | target scores | rates | distance | rate missed | width | error of the estimate | bins missed | widest |",
+        "| source samples | target scores | rates | distance | rate missed | width | error of the estimate | bins missed "
+        "| widest |",
         f"|{' --- |' * 9}",
     ]
     for pair in PAIRS:
         found = simulate(pair, repetitions)
         missed = [(each + found.refuted) / repetitions for each in (found.missed_rates, found.missed_bins)]
         lines.append(
-            f"| {pair.n_source:,} | {pair.n_target:,} | {pair.source:g} to {pair.target:g} | {pair.distance:g} | {missed[0]:.3f} "
-            f"| {found.width:.4f} | {found.error:.4f} | {missed[1]:.3f} | {found.widest:.3f} |"
+            f"| {pair.n_source:,} | {pair.n_target:,} | {pair.source:g} to {pair.target:g} | {pair.distance:g} "
+            f"| {missed[0]:.3f} | {found.width:.4f} | {found.error:.4f} | {missed[1]:.3f} | {found.widest:.3f} |"
         )
     return "\n".join(lines)
 

@@ -4,8 +4,8 @@ docs/performance.md.
     cd tests; python -m simulation.without_labels            print the table
     cd tests; python -m simulation.without_labels --write    put it into docs/, too
 
-Calibration scores are uniform; the scores of a batch are uniform, or the roots of uniform numbers ("shifted"), of which more lie
-high. P(label 1 | bin) must be the same in both. So the rate of a batch row is that of its bin, or slice, in the calibration
+Calibration scores are uniform; the scores of a batch are uniform, or the roots of uniform numbers ("shifted"), of which more
+lie high. P(label 1 | bin) must be the same in both. So the rate of a batch row is that of its bin, or slice, in the calibration
 population: a profile of "laws" averaged over the cell. A threshold is missed if any of the metrics is; all thresholds together
 count once. Takes five minutes.
 """
