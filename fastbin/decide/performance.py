@@ -174,10 +174,10 @@ def performance(
     >>> model = fb.UniformMassBinning(n_bins=10).fit(scores, rng.random(3000) < scores).model_
     >>> found = performance(model, rng.random(2000), 0.5)
     >>> found.n_positive, round(found.estimates["precision"], 2)
-    (981, 0.75)
+    (822, 0.78)
     >>> low, high = found.intervals["precision"]
     >>> round(low, 2), round(high, 2)
-    (0.71, 0.79)
+    (0.74, 0.82)
     """
     alpha, about = check_alpha(alpha), check_choice(about, "about", ABOUT)
     threshold, cost = check_unit_interval(threshold, "threshold"), _check_cost(cost)

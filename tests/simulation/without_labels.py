@@ -7,7 +7,7 @@ docs/performance.md.
 Calibration scores are uniform; the scores of a batch are uniform, or the roots of uniform numbers ("shifted"), of which more
 lie high. P(label 1 | bin) must be the same in both. So the rate of a batch row is that of its bin, or slice, in the calibration
 population: a profile of "laws" averaged over the cell. A threshold is missed if any of the metrics is; all thresholds together
-count once. Takes five minutes.
+count once. Takes six minutes.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def table(repetitions: int) -> str:
 
 
 def main() -> None:
-    asked = options(__doc__, "repetitions", 400)
+    asked = options(__doc__, "repetitions", 200)
     text = table(asked.repetitions)
     print(text)
     if asked.write:
