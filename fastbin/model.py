@@ -369,8 +369,9 @@ class BinnedModel(Saved, NativeModel, Parts):
             Whether alpha bounds the chance that *any* interval misses (Sidak over the bins where they are independent), or
             each one's.
         at : {"bin", "score", "unlabelled"}
-            "unlabelled", for a batch of known size: the share of label 1 among the rows of the bin without a label. "score": if the truth does not fall as the score rises, the true probability at every score at once, and the value
-            that is served there, lie in the interval of its step. By "clopper-pearson", and simultaneous.
+            "unlabelled", for a batch of known size: the share of label 1 among the rows of the bin without a label. "score": if
+            the truth does not fall as the score rises, the true probability at every score at once, and the value that is
+            served there, lie in the interval of its step. By "clopper-pearson", and simultaneous.
 
         Returns
         -------
@@ -413,10 +414,10 @@ class BinnedModel(Saved, NativeModel, Parts):
             before any label is seen, the default of "expected-ece"; "hoeffding" the papers' closed formulas. Choose before
             looking at the results.
         about : {"population", "calibration rows", "batch"}
-            Whose true frequency the values are compared with. "batch": the rows of a batch of known size, of which every promise
-            of `fit(..., population=)` speaks. "calibration rows", for audits: the average that the calibration
-            rows of a bin are served, and the average of their true probabilities; these rows need not be draws of a population.
-            Also for "mean-error", over the rows between the cuts of slices.
+            Whose true frequency the values are compared with. "batch": the rows of a batch of known size, of which all promises
+            of `fit(..., population=)` speak. "calibration rows", for audits: the average that the calibration rows of a bin are
+            served, and the average of their true probabilities; these rows need not be draws of a population. Also for
+            "mean-error", over the rows between the cuts of slices.
         of : BinnedModel or fitted calibrator, optional
             For the mean errors: another map that does not fall, fitted in any way, which the labels of this model certify.
         unlabelled : array-like of shape (m,), optional

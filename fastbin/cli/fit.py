@@ -147,7 +147,7 @@ OF_SETS = {
     "--out-of-range refuse|clip",
     "What the model does with scores outside the range: an error, or the answer of the nearest end.",
 )
-@options.option("--plan PLAN", "FILE holds the rows that this plan of `fastbin plan` asked for, with their labels.", options.PATH)
+@options.option("--plan PLAN", "FILE holds labels of the rows that this plan of `fastbin plan` asked for.", options.PATH)
 @options.option("--id id_column COLUMN", "--plan: what identifies a row, as in `fastbin plan`.")
 @options.option("--threads N", "Threads of a fit in memory.", options.COUNT, 1)
 @options.alpha

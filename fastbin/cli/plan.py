@@ -41,13 +41,15 @@ OF_A_NEW_PLAN = ("score", "epsilon", "n_bins", "budget", "bins_of", "alpha", "se
 @options.option("--n-bins B", "The number of bins.", options.COUNT, 10)
 @options.option("--budget N", "In place of --epsilon: so many labels, in equal parts for all bins.", options.COUNT)
 @options.option("--bins-of MODEL", "Take the bins of this model.")
-@options.option("--id id_column COLUMN", "What identifies a row. Default: row, its number from 0; of two columns, the other one.")
+@options.option(
+    "--id id_column COLUMN", "What identifies a row. Default: row, its number from 0, or the only column beside the labels."
+)
 @options.option("--labels FILE", "FILE is a plan: take in the labels of this table, of any rows asked for so far.")
 @options.label
 @options.option("-o --output PLAN", "The plan to write. Default with --labels: FILE itself.")
 @options.option("--rows rows_to FILE", "The rows to label next, as CSV, bin by bin; - prints them.", options.PATH)
 @options.alpha
-@options.option("--seed N", "Of the random order of rows.", options.SEED, 0)
+@options.option("--seed N", "Decides the random order of rows.", options.SEED, 0)
 @options.option("--score-range LOW,HIGH|any", "Where scores must lie.", options.SCORE_RANGE, "0,1")
 @options.as_json
 @options.collected("new", dict, "epsilon", "n_bins", "budget", "bins_of", "seed", "score_range")
@@ -72,7 +74,7 @@ def command(
         reads: tuple[str, ...] = (labels,) if labels is not None else ()
     else:
         if labels is not None:
-            raise InputError(f"{display_name(file)} is no plan of labels, which --labels goes with; write one by -o first")
+            raise InputError(f"{display_name(file)} holds no plan of labels, which --labels goes with; write one by -o first")
         plan, target, reads = _planned(file, id_column, alpha, new, rows), output, (file,)
         named = id_column or "row"
     out, list_out = Output(target, reads=reads, is_text=True), Output(rows_to, reads=(file, *reads), is_text=True)

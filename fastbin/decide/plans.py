@@ -37,7 +37,7 @@ from fastbin.intervals.binomial import beta_quantile, exact_ends
 from fastbin.model import BinnedModel
 from fastbin.online.streaming import State
 
-# Of the forecast: the tails of its range.
+# The tails of the range of a forecast.
 TAIL = 0.1
 UNKNOWN = -1  # the label of a row that has none yet
 FORMAT = "fastbin label plan 1"
@@ -55,7 +55,7 @@ def plan_labels(
     scores: Any, *, epsilon: float | None = None, n_bins: int = 10, alpha: float = 0.1, budget: int | None = None,
     edges: Any = None, ids: Any = None, score_range: tuple[float, float] | None = (0.0, 1.0), seed: int | None = 0,
 ) -> LabelPlan:  # fmt: skip
-    """Which rows to label, before any is: fewer labels than of rows at random, for the same promise about every bin.
+    """Which rows to label, before any has a label: fewer labels than of rows at random, for the same promise about every bin.
 
     Scores without labels place the bins. In each of them rows are labelled in a random order, and labelling ends there as soon
     as the rate is known within epsilon: soon where nearly all labels are alike. Stopping costs no part of the promise (fastbin,
@@ -73,7 +73,7 @@ def plan_labels(
     alpha : float, from 1e-100 to 1/2
         The chance that the promise fails.
     budget : int, optional
-        In place of `epsilon`: so many labels, in equal parts for all bins, and what they tell. At least one a bin.
+        In place of `epsilon`: so many labels, in equal parts for all bins, at least one a bin.
     edges : array-like of float, BinnedModel or fitted calibrator, optional
         Bins that were fixed before: their inner edges, or the bins of a model.
     ids : array-like of shape (m,), optional
@@ -82,7 +82,7 @@ def plan_labels(
     score_range : (low, high) or None
         Where scores must lie; None takes any finite score.
     seed : int or None
-        Of the random order. None draws one afresh; it is kept in the plan.
+        Decides the random order. None draws one afresh; the plan keeps it.
 
     Returns
     -------
@@ -180,12 +180,12 @@ def _shares(budget: int, counts: Int64s) -> Int64s:
 
 
 def _guesses(pool: Pool, score_range: Any) -> Float64s:
-    """What rates are taken to be before there are labels: the mean score, if scores are probabilities."""
+    """The rates of bins before there are labels: the mean score, if scores are probabilities, else one half."""
     return np.where(np.isfinite(pool.mean_scores) & are_probabilities(score_range), pool.mean_scores, 0.5)
 
 
 class _Design(NamedTuple):
-    """What a plan knows before there are labels, and never changes."""
+    """The parts of a plan that are there before any label, and never change."""
 
     edges: Float64s
     scheme: str
@@ -487,7 +487,7 @@ class LabelPlan(State, Table):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known and what is next as plain dicts, lists, strings and numbers, for JSON; `to_bytes` has the state."""
+        """The table, the forecast and the next rows as plain dicts, lists and numbers, for JSON; `to_bytes` has the state."""
         return {
             "epsilon": self.epsilon, "alpha": self.alpha, "event": self.event, "done": self.done, "says": self._about(),
             "n_labels": int(self.counts.sum()), "forecast": self.forecast._asdict(), "rows": self.rows().tolist(),
@@ -519,8 +519,8 @@ class LabelPlan(State, Table):
             is_whole = False
         if not is_whole:
             raise FormatError(
-                "this is no plan of labels as plan_labels writes it, or it was changed; go on from a copy, and hand labels to "
-                "update (fastbin plan --labels), which checks them"
+                "these bytes hold no plan of labels as plan_labels writes it, or were changed; go on from a copy, and hand "
+                "labels to update (fastbin plan --labels), which checks them"
             )
         if state["format"] != FORMAT:
             raise FormatError(f"this plan is in the format {state['format']!r} of a newer fastbin; this one reads {FORMAT!r}")

@@ -30,9 +30,7 @@ class Pool(NamedTuple):
     mean_scores: Float64s
 
 
-def pool_of(
-    scores: Float64s, n_bins: int, edges: Any, tie_keys: UInt64s | None, seed: int, score_range: ScoreRange
-) -> Pool:
+def pool_of(scores: Float64s, n_bins: int, edges: Any, tie_keys: UInt64s | None, seed: int, score_range: ScoreRange) -> Pool:
     """The pool of these scores, cut at `edges`, or into bins of equal mass.
 
     Equal scores come in the order of their keys; without keys in one that their positions and the seed decide. All else depends

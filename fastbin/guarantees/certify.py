@@ -107,9 +107,9 @@ def certify(
 
     about : {"population", "calibration rows", "batch"}
         Whose true frequency the values are compared with. "batch": the rows of a batch of known size, which alone models of
-        `fit(..., population=)` can speak of, and do without being asked. "calibration rows": in each bin the average of what its calibration
-        rows are served is within epsilon of the average of their true probabilities. For audits: rows need not be draws of a
-        population, only their labels independent; nothing is said about other rows. For the kind "conditional", by
+        `fit(..., population=)` speak of, without being asked. "calibration rows": in each bin the average of what its
+        calibration rows are served is within epsilon of the average of their true probabilities. For audits: rows need not be
+        draws of a population, only their labels independent; nothing is said about other rows. For the kind "conditional", by
         "clopper-pearson", and for the mean errors, averaged over the rows between the cuts of slices: there labels must be
         independent given the scores alone.
     of : BinnedModel or fitted calibrator, optional
@@ -331,8 +331,8 @@ _PARTS = (
 )
 _ANY_LAW = "label sums with a sample of either label at the edge lie on the two sides of a binomial one (fastbin, Theorem F2)"
 _OF_PLAN = (
-    "at a level that pays for stopping by the width of the interval, where labelling did: of each bin the labels are independent "
-    "draws in a random order, and it stops by its own alone (fastbin, Theorem F24)"
+    "at a level that pays for stopping by the width of the interval, where labelling did: the labels of each bin are "
+    "independent draws in a random order, and it stops by them alone (fastbin, Theorem F24)"
 )
 _OF_BATCH = "both tails of the hypergeometric law of the labelled rows of each bin, given how many of its rows are labelled"
 _FIXED = "label sums are binomial given the scores: Gupta, Podkopaev & Ramdas 2020, section 4.1"

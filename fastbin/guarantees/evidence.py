@@ -216,12 +216,12 @@ def is_of_batch(evidence: Evidence) -> bool:
 
 
 def refuse_designs(evidence: Evidence, what: str) -> None:
-    """Raise where the labelled rows are no random sample of the population, and `what` would take them for one."""
+    """Raise where a design chose the labelled rows, and `what` would take them for draws of the population."""
     remedy = "kind='conditional' and kind='ratio' by bound='clopper-pearson', and intervals by it, are proved"
     if is_stratified(evidence):
         raise GuaranteeError(
-            f"a plan chose the labelled rows bin by bin, so that their shares of bins and their class rate are its own, and {what} "
-            f"would take them for a random sample; {remedy} (fastbin, Theorem F24)"
+            "a plan chose the labelled rows bin by bin, so that their shares of bins and their class rate are its own, and "
+            f"{what} would take them for a random sample; {remedy} (fastbin, Theorem F24)"
         )
     if is_of_batch(evidence):
         raise GuaranteeError(
@@ -315,10 +315,11 @@ def require_interior(
     require_guarantee(evidence, moved=moved, designed=designed)
     counts = np.asarray(evidence.counts, dtype=np.int64)
     label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
+    designs: Any = evidence
     if is_stratified(evidence):
-        return replace(Interior.of(counts, label_sums), pool=(_rule_of(evidence), np.asarray(evidence.pool_counts)))
+        return replace(Interior.of(counts, label_sums), pool=(_rule_of(evidence), np.asarray(designs.pool_counts)))
     if is_of_batch(evidence):
-        return replace(Interior.of(counts, label_sums), batch=np.asarray(evidence.population_counts))
+        return replace(Interior.of(counts, label_sums), batch=np.asarray(designs.population_counts))
     if has_whole_ties(evidence):
         return _whole_interior(evidence, rest_parts)
     if not SCHEMES[evidence.scheme].averages_boundary:
@@ -342,8 +343,8 @@ def _rule_of(evidence: Any) -> Rule | None:
     said = first.get("configuration") if first.get("calibrator") == "LabelPlan" else None
     if not isinstance(said, dict) or not {"epsilon", "level"} <= said.keys():
         raise GuaranteeError(
-            "the model has pool_counts, and its provenance does not say by which plan labelling stopped (fastbin, Theorem F24); "
-            "take the model_ of the plan as it is"
+            "the model has pool_counts, and its provenance does not say by which plan labelling stopped (fastbin, Theorem "
+            "F24); take the model_ of the plan as it is"
         )
     return None if said["epsilon"] is None else Rule(float(said["epsilon"]), float(said["level"]))
 

@@ -101,10 +101,10 @@ def interval(
         Whether alpha is shared among the bins that hold samples.
     at : {"bin", "score", "unlabelled"}
         "unlabelled", for a batch of known size: the share of label 1 among the rows of the bin that have no label; [0, 1] where
-        all have one. "score": if the truth does not fall as the score rises, the true probability at every score of a step at once, and what
-        the step serves, lie in its interval (docs/guarantees.md, Theorem F18). By "clopper-pearson", and simultaneous; from the
-        slices of the fit, which those with importance weights and other methods do not keep. [0, 1] for fits to fewer than 20
-        samples.
+        all have one. "score": if the truth does not fall as the score rises, the true probability at every score of a step at
+        once, and what the step serves, lie in its interval (docs/guarantees.md, Theorem F18). By "clopper-pearson", and
+        simultaneous; from the slices of the fit, which those with importance weights and other methods do not keep. [0, 1] for
+        fits to fewer than 20 samples.
 
     Returns
     -------
@@ -154,7 +154,9 @@ def _interval_of_unlabelled(tally: Interior, alpha: float, simultaneous: bool) -
     """The share of label 1 among the rows of a batch that have none, by bin."""
     if tally.batch is None:
         remedy = "fit to some rows of a batch with population=, the scores of all of them"
-        raise GuaranteeError(f"at='unlabelled' is about a batch of known size, and the model has no population_counts; {remedy}")
+        raise GuaranteeError(
+            f"at='unlabelled' is about a batch of known size, and the model has no population_counts; {remedy}"
+        )
     level = tally.levels(alpha, int(np.count_nonzero(tally.is_covered)) if simultaneous else 1)
     return rates_of_batch(tally.first.label_sums, tally.counts, tally.batch, level, unlabelled=True)
 

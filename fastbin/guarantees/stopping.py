@@ -150,7 +150,8 @@ def largest_miss(rule: Rule, level: float, n_rows: int | None = None) -> float:
     minus the rate.
     """
     counts, label_sums, shares = stops_of(rule, n_rows)
-    ends, ones, zeros = exact_ends(label_sums, counts, level), label_sums * 1.0, (counts - label_sums) * 1.0
+    ends, ones = exact_ends(label_sums, counts, level), label_sums.astype(np.float64)
+    zeros = counts - ones
     log_orders = np.log(shares) - special_functions().betaln(ones + 1.0, zeros + 1.0) - np.log1p(counts)
     all_of = _Misses(ones, zeros, log_orders, ends)
     points = np.unique(np.concatenate([ends[(ends > 0.0) & (ends < 0.5)], [0.0, 0.5]]))

@@ -16,7 +16,7 @@ ROUNDING = 1e-9
 
 
 def label_sums_of_batch(label_sums: Any, counts: Any, sizes: Any, levels: Any) -> Int64s:
-    """int64 (n_bins, 2): the least and the most ones of a bin with `sizes` rows, of which `counts`, drawn at random, have so many.
+    """int64 (n_bins, 2): the least and the most ones among `sizes` rows, of which `counts` were drawn at random and labelled.
 
     Both tails of the hypergeometric law are above half the level there, and each is monotone in the ones of all rows
     (fastbin, Theorem F25). Bisection: O(log rows) sums of at most 80 standard deviations.
@@ -27,7 +27,7 @@ def label_sums_of_batch(label_sums: Any, counts: Any, sizes: Any, levels: Any) -
 
 
 def rates_of_batch(label_sums: Any, counts: Any, sizes: Any, levels: Any, *, unlabelled: bool = False) -> Float64s:
-    """float64 (n_bins, 2): ends of the share of ones among all rows of a bin, or among those without a label; [0, 1] for none."""
+    """float64 (n_bins, 2): ends of the share of ones among all rows of a bin, or of those without a label; [0, 1] for none."""
     ones, rows = label_sums_of_batch(label_sums, counts, sizes, levels), np.asarray(sizes, np.int64)
     if unlabelled:
         ones, rows = ones - np.asarray(label_sums)[:, None], rows - np.asarray(counts)

@@ -88,7 +88,8 @@ def worst_miss(found: Stops, level: float, n_rates: int) -> float:
     rates = [i / n_rates for i in range(1, n_rates)]
     ends = {end for count, ones in found for end in clopper_pearson(ones, count, level) if 0.0 < end < 1.0}
     return max(
-        *(misses(found, level, rate, 0) for rate in rates), *(misses(found, level, end, side) for end in ends for side in (-1, 1))
+        *(misses(found, level, rate, 0) for rate in rates),
+        *(misses(found, level, end, side) for end in ends for side in (-1, 1)),
     )
 
 

@@ -31,7 +31,7 @@ TRUTHS: dict[str, Rates] = {
     "cubic": lambda s: 0.02 + 0.9 * s**3,
     "top fifth": lambda s: np.where(s > 0.8, 0.4, 0.01),
 }
-# Labels on average at epsilon = .05, and the share of those of a random sample, labelled until all bins are near enough, that is
+# Labels on average at epsilon = .05, and which share of those of a random sample, labelled until all bins are near enough, is
 # saved at .05 and at .1, at least.
 EXPECTED = {
     "flat": (7210, -0.01, -0.01), "flat .02": (1631, -0.03, 0.0), "linear": (5387, 0.25, 0.20), "rare": (1908, 0.36, 0.26),
@@ -86,7 +86,11 @@ def test_plans_keep_their_promise_and_save_labels(name: str, epsilon: float, rep
         assert mean == pytest.approx(labels, rel=0.03)
 
 
-GUESSES: dict[str, Rates] = {"power": lambda s: s**1.5, "reversed": lambda s: 1.0 - s, "constant": lambda s: np.full_like(s, 0.02)}
+GUESSES: dict[str, Rates] = {
+    "power": lambda s: s**1.5,
+    "reversed": lambda s: 1.0 - s,
+    "constant": lambda s: np.full_like(s, 0.02),
+}
 
 
 @pytest.mark.parametrize(("repetitions", "seed"), sizes((500, 3), (5000, 4)))
@@ -121,7 +125,8 @@ def test_the_whole_way_of_a_plan(ties: bool, repetitions: int, seed: int) -> Non
         values = np.arange(50) / 50
         # A bin of 50 values has the mean of those from its lower edge up to the next one; else the middle between its edges.
         rates = [
-            values[(values >= low) & (values < high)].mean() if ties else (low + high) / 2 for low, high in pairwise(edges.tolist())
+            values[(values >= low) & (values < high)].mean() if ties else (low + high) / 2
+            for low, high in pairwise(edges.tolist())
         ]
         ends = plan.model_.interval()
         missed += bool(((rates < ends[:, 0]) | (rates > ends[:, 1])).any())

@@ -74,12 +74,16 @@ def test_json_and_the_bins_of_a_model() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["scores.csv", "--labels", "scores.csv"], 1, "scores.csv is no plan of labels, which --labels goes with"),
+        (["scores.csv", "--labels", "scores.csv"], 1, "scores.csv holds no plan of labels, which --labels goes with"),
         (["plan.json", "--epsilon", "0.1"], 2, "--epsilon is for a new plan, and FILE is one; leave it out"),
         (["plan.json", "--labels", "wrong.csv"], 1, "wrong.csv, line 2, column row: the value is '-5', which the plan has not"),
         (["plan.json", "--labels", "three.csv"], 1, "three.csv: say --id COLUMN, which tells the rows; it has a, b, y"),
         (["scores.csv"], 1, "epsilon and budget are both missing"),
-        (["scores.csv", "--budget", "9", "--bins-of", "m.fbm", "--n-bins", "3"], 2, "--n-bins and --bins-of exclude each other"),
+        (
+            ["scores.csv", "--budget", "9", "--bins-of", "m.fbm", "--n-bins", "3"],
+            2,
+            "--n-bins and --bins-of exclude each other",
+        ),
     ],
 )
 def test_what_is_refused(arguments: list[str], code: int, message: str) -> None:

@@ -92,7 +92,9 @@ def test_a_budget_is_shared_and_what_a_bin_lacks_goes_to_others() -> None:
     assert made.forecast == (103, 103, 103)
     done = finished(made)
     assert done.model_.counts.tolist() == [21, 21, 21, 20, 20]
-    assert done.model_.certificate().epsilon == pytest.approx(np.max(np.abs(done.model_.interval() - done.model_.values[:, None])))
+    assert done.model_.certificate().epsilon == pytest.approx(
+        np.max(np.abs(done.model_.interval() - done.model_.values[:, None]))
+    )
     expected = clopper_pearson(done.model_.label_sums, done.model_.counts, sidak(0.1, 5))
     np.testing.assert_allclose(done.model_.interval(), expected, rtol=1e-12)
 
@@ -189,7 +191,7 @@ def test_what_would_take_it_for_a_random_sample_is_refused(plan: LabelPlan, ask:
 
 
 def test_class_rates_of_a_plan_are_its_own(plan: LabelPlan) -> None:
-    with pytest.raises(fb.InputError, match="a plan chose the labelled rows bin by bin.*give source_rate"):
+    with pytest.raises(fb.InputError, match=r"a plan chose the labelled rows bin by bin.*give source_rate"):
         fb.shift.LabelShift(plan.model_, method="known", target_rate=0.3).fit()
 
 
@@ -197,7 +199,9 @@ def test_other_levels_are_paid_for_and_a_model_without_its_rule_is_refused(plan:
     model, rule = plan.model_, Rule(0.1, 0.85 * sidak(0.1, 5))
     level = level_after_stopping(rule, sidak(0.02, 5))
     np.testing.assert_allclose(model.interval(0.02), clopper_pearson(model.label_sums, model.counts, level), rtol=1e-12)
-    parts = {name: getattr(model, name) for name in ("edges", "values", "counts", "label_sums", "pool_counts", "scheme", "ties")}
+    parts = {
+        name: getattr(model, name) for name in ("edges", "values", "counts", "label_sums", "pool_counts", "scheme", "ties")
+    }
     with pytest.raises(fb.GuaranteeError, match="its provenance does not say by which plan labelling stopped"):
         fb.BinnedModel.from_parts(**parts).certificate()
 
@@ -227,7 +231,7 @@ def test_the_state_goes_to_a_file_and_comes_back(plan: LabelPlan, tmp_path: Path
 @pytest.mark.parametrize("change", [lambda s: s[:-20], lambda s: s.replace("[-1,", "[1,", 1), lambda s: "{}", lambda s: "\x00"])
 def test_a_state_that_was_changed_is_refused(change: object) -> None:
     text = plan_labels(SCORES, epsilon=0.1, n_bins=5).to_bytes().decode()
-    with pytest.raises(fb.FormatError, match="no plan of labels as plan_labels writes it, or it was changed"):
+    with pytest.raises(fb.FormatError, match="no plan of labels as plan_labels writes it, or were changed"):
         LabelPlan.from_bytes(change(text).encode())  # type: ignore[operator]
 
 
@@ -258,15 +262,18 @@ def test_what_is_shown(plan: LabelPlan) -> None:
 
 def test_arguments_that_are_refused() -> None:
     wrong = [
-        (dict(), "epsilon and budget are both missing"),
-        (dict(epsilon=0.1, budget=5), "epsilon and budget are both given"),
-        (dict(epsilon=0.001), r"epsilon is 0.001; it must be in \[0.005, 0.5\]"),
-        (dict(budget=3), "budget is 3; it must be at least 10"),
-        (dict(epsilon=0.1, n_bins=4000), "too few for n_bins=4000"),
-        (dict(epsilon=0.1, ids=[1, 2]), "lengths differ: scores has 6000, ids has 2"),
-        (dict(epsilon=0.1, ids=["a", "a", *range(5998)]), r"ids\[1\] is 'a', as ids\[0\] is; every row needs an id of its own"),
-        (dict(epsilon=0.1, edges=[0.5, 0.2]), "edges"),
-        (dict(epsilon=0.1, edges=fb.PlattScaling().fit(SCORES, LABELS)), "edges are of a model without bins"),
+        ({}, "epsilon and budget are both missing"),
+        ({"epsilon": 0.1, "budget": 5}, "epsilon and budget are both given"),
+        ({"epsilon": 0.001}, r"epsilon is 0.001; it must be in \[0.005, 0.5\]"),
+        ({"budget": 3}, "budget is 3; it must be at least 10"),
+        ({"epsilon": 0.1, "n_bins": 4000}, "too few for n_bins=4000"),
+        ({"epsilon": 0.1, "ids": [1, 2]}, "lengths differ: scores has 6000, ids has 2"),
+        (
+            {"epsilon": 0.1, "ids": ["a", "a", *range(5998)]},
+            r"ids\[1\] is 'a', as ids\[0\] is; every row needs",
+        ),
+        ({"epsilon": 0.1, "edges": [0.5, 0.2]}, "edges"),
+        ({"epsilon": 0.1, "edges": fb.PlattScaling().fit(SCORES, LABELS)}, "edges are of a model without bins"),
     ]
     for options, message in wrong:
         with pytest.raises(fb.InputError, match=message):

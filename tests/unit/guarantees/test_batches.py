@@ -108,12 +108,22 @@ def test_fits_that_are_refused() -> None:
     strange[3] = 0.123456
     often = np.append(drawn, [drawn[0]] * 30)
     wrong = [
-        (fb.UniformMassBinning(), (strange, labels), SCORES, r"scores\[3\] is 0.123456, which population holds not at all; pass"),
+        (
+            fb.UniformMassBinning(),
+            (strange, labels),
+            SCORES,
+            r"scores\[3\] is 0.123456, which population holds not at all; pass",
+        ),
         (fb.UniformMassBinning(), (often, np.zeros(190)), SCORES, r"which population holds \d+ times only"),
         (fb.UniformMassBinning(), (drawn, labels, np.ones(160)), SCORES, "sample_weight is given; rows of a batch count once"),
         (fb.UniformMassBinning(), (drawn, labels), [0.5, np.nan], r"population\[1\] is NaN"),
         (fb.UniformMassBinning(n_bins=500), (drawn, labels), SCORES, "population has 400 scores for 500 bins"),
-        (fb.UniformMassBinning(scheme="ze"), (drawn, labels), SCORES, "scheme is 'ze'; the promise about a batch is of scheme="),
+        (
+            fb.UniformMassBinning(scheme="ze"),
+            (drawn, labels),
+            SCORES,
+            "scheme is 'ze'; the promise about a batch is of scheme=",
+        ),
         (fb.UniformMassBinning(delta=0.1), (drawn, labels), SCORES, "delta is 0.1; the promise about a batch is of delta=0.0"),
         (fb.UniformMassBinning(ties="random"), (drawn, labels), SCORES, "ties is 'random'; the promise about a batch is of"),
     ]
