@@ -239,7 +239,7 @@ static void test_one_decision(void) {
   fastbin_model_free(model);
 }
 
-/* Of every kind of model, in more than one block, in both types. */
+/* Models of every kind, in more than one block, in both types. */
 static void test_many_decisions(const fastbin_model_spec *undecided) {
   static double scores[N];
   static float floats[N];

@@ -403,7 +403,7 @@ def form_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float 
     if model.is_set or model.kind == "step" or tuple(outputs) == DECISION_ALONE:
         return steps_of(model, outputs, alpha)
     if "decision" in check_outputs(outputs, alpha):
-        problem = f"is of kind {model.kind!r}, whose value is no step"
+        problem = f"is of kind {model.kind!r}, whose value comes from a curve"
         raise InputError(problem, "export its decision by itself, outputs=['decision']", argument="model")
     if tuple(outputs) != ("value",):
         require_steps(model)

@@ -584,6 +584,6 @@ def _answer(model: BinnedModel | ModelSet, rows: RowsToScore, name: str, alpha: 
     if name in ENDS:
         at, end = ENDS[name]
         return np.asarray(model.predict_interval(*of_row, alpha=alpha, at=at, tie_keys=rows.keys))[:, end]
-    if name == "decision":
+    if name == "decision" and isinstance(model, BinnedModel):
         return np.asarray(model.decide(rows.scores))
     return np.asarray((model.assign if name == "bin" else model.predict)(*of_row, tie_keys=rows.keys))

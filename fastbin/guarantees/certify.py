@@ -555,7 +555,7 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest
 
 
 def _assumed_of_move(evidence: Evidence) -> list[str]:
-    """What a certificate of moved values assumes of the samples, and of how they were moved."""
+    """The assumptions of a certificate of moved values: about the samples, and about how values were moved."""
     if kept := sampling_rate_of(evidence):
         return [
             draws_from("the population"),

@@ -389,7 +389,7 @@ def binary_method(
             raise InputError(problem, "give one of the two", argument="n_bins", value=n_bins)
         calibrator._least_samples()  # refuses what cannot be used
         if of_classes and getattr(calibrator, "sampling_rate", 1.0) != 1.0:
-            problem = "has a sampling_rate, and label 0 of a class against others is no class that was sampled"
+            problem = "has a sampling_rate, and label 0 of a class against others stands for several classes"
             raise InputError(problem, "leave it out", argument="calibrator")
         drawn = {"seed": check_seed(None)} if calibrator.get_params().get("seed", 0) is None else {}
         return BinaryMethod(_copy(calibrator, **drawn), min_points=min_points)

@@ -1,4 +1,4 @@
-"""What a model carries about how its samples were drawn, and the decision that it serves."""
+"""A model carries how its samples were drawn, and the decision that it serves."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_models_without_steps_export_it_by_itself(name: str) -> None:
     verified(model, fb.export.sql(model, dialect="sqlite", what="decision"))
     verified(model, fb.export.onnx(model, outputs=["decision"]))
     if name != "randomised":
-        with pytest.raises(fb.InputError, match="whose value is no step; export its decision by itself"):
+        with pytest.raises(fb.InputError, match="whose value comes from a curve; export its decision by itself"):
             fb.export.c_source(model, "f", outputs=["value", "decision"])
 
 

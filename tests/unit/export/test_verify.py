@@ -566,7 +566,7 @@ def test_graphs_that_say_no_output() -> None:
 def test_graphs_that_say_another_output() -> None:
     kept = {each.key: each.value for each in fb.export.onnx(MODEL).metadata_props if "output" not in each.key}
     told = broken(graph_with(kept | {"fastbin.output.values": "probability"}))
-    assert told == "it says that it gives 'values', which is none of value, bin, lower, upper, lower_if_rising, upper_if_rising"
+    assert told == f"it says that it gives 'values', which is none of {', '.join((*ALL, 'decision'))}"
     assert "onnxruntime says: " in broken(graph_with(**{"output.value": "nothing"}))
 
 
