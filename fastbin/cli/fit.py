@@ -66,7 +66,7 @@ OF_SETS = {
         "fastbin fit scores.csv --segment region -o regions.fbm",
         "fastbin fit labelled.csv --plan plan.json -o credit.fbm",
         "fastbin fit animals.csv --classes cat,dog,cow --label animal -o animals.fbm",
-        "fastbin fit animals.csv --classes cat,dog,cow --label animal --vectors -o vectors.fbm",
+        "fastbin fit animals.csv --classes cat,dog,cow --label animal --vectors -o v.fbm",
     )
     + "\n\n\b\nMethods:\n"
     + METHOD_LINES,

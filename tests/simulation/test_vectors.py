@@ -6,7 +6,7 @@ draws rows with replacement, and classes by the chances. So the truth of a bin, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,25 +57,28 @@ def population(k: int, kind: str) -> Rows:
     return Rows(raw, softmax(logits))
 
 
-def misses(model: VectorModel, rows: Rows, about: str, alpha: float = ALPHA) -> bool:
-    """Whether the truth of any bin, on these rows, is farther from what is served there than the certificate says."""
-    certificate = model.certificate(alpha, about=about)
-    radii = dict(certificate.radii)
+def true_gaps(model: VectorModel, rows: Rows) -> dict[Any, Array]:
+    """The truth less what is served, on average in each bin of these rows, by class and for the top label."""
     served, tops = model.predict(rows.raw), rows.raw.argmax(axis=1)
     every = np.arange(len(tops))
     edges = model.vector.edges
     assert edges is not None
+    found = {}
     for group, name in enumerate((*model.classes, "top label")):
-        if name not in radii:
-            continue
         of_top = name == "top label"
         scores, truth, values = (each[every, tops] if of_top else each[:, group] for each in (rows.raw, rows.chances, served))
         bins = np.searchsorted(edges[group], scores, "right")
-        counts = np.maximum(np.bincount(bins), 1)
-        gaps = np.abs(np.bincount(bins, truth - values)) / counts
-        if gaps.max() > radii[name] + 1e-12:
-            return True
-    return False
+        n_bins = edges.shape[1] + 1
+        counts = np.maximum(np.bincount(bins, minlength=n_bins), 1)
+        found[name] = np.bincount(bins, truth - values, minlength=n_bins) / counts
+    return found
+
+
+def misses(model: VectorModel, rows: Rows, about: str, alpha: float = ALPHA) -> bool:
+    """Whether the truth of any bin, on these rows, is farther from what is served there than the certificate says."""
+    gaps = true_gaps(model, rows)
+    radii = model.certificate(alpha, about=about).radii
+    return any(np.abs(gaps[name]).max() > radius + 1e-12 for name, radius in radii)
 
 
 CASES = [(3, "plain", 300), (3, "zeros", 1000), (10, "rare", 1000), (10, "empty", 500), (10, "bimodal", 1000)]
@@ -92,6 +95,17 @@ def test_few_samples_miss(k: int, kind: str, n: int, about: str) -> None:
 @pytest.mark.parametrize("about", ["calibration rows", "population"])
 def test_coverage(k: int, kind: str, n: int, about: str) -> None:
     assert_at_most(count_misses(k, kind, n, about, 2000), 2000)
+
+
+@pytest.mark.parametrize(("k", "kind", "n"), CASES[1:2])
+def test_few_tests_miss(k: int, kind: str, n: int) -> None:
+    assert_at_most(count_misses_of_tests(k, kind, n, 20), 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "kind", "n"), [CASES[1], CASES[4]])
+def test_tests_of_the_promise(k: int, kind: str, n: int) -> None:
+    assert_at_most(count_misses_of_tests(k, kind, n, 2000), 2000)
 
 
 def test_another_truth_is_found_out() -> None:
@@ -111,4 +125,20 @@ def count_misses(k: int, kind: str, n: int, about: str, repetitions: int) -> int
         other = rows.raw[rng.integers(0, SIZE, 2000)] if of_population else None
         model = fb.multi.VectorCalibration().fit(part.raw, part.draw(rng), unlabelled=other).model_
         failed += misses(model, rows if of_population else part, about)
+    return failed
+
+
+def count_misses_of_tests(k: int, kind: str, n: int, repetitions: int) -> int:
+    """How often an interval of any bin, by which a test set judges the promise at level ALPHA, misses the truth."""
+    rows, rng = population(k, kind), np.random.default_rng(n + k + 1)
+    failed = 0
+    for _ in range(repetitions):
+        part, test = rows.take(rng.integers(0, SIZE, n)), rows.take(rng.integers(0, SIZE, 1000))
+        other = rows.raw[rng.integers(0, SIZE, 2000)]
+        model = fb.multi.VectorCalibration(n_bins=2).fit(part.raw, part.draw(rng), unlabelled=other).model_
+        check = fb.report.assess_model(model, test.raw, test.draw(rng), test_level=ALPHA).check
+        assert check is not None
+        edges = dict(zip(gaps := true_gaps(model, rows), model.vector.edges[:, 0].tolist(), strict=True))
+        of_rows = ((gaps[row[0]][int(row[1] == edges[row[0]])], *row[7]) for row in check.bins)  # of two bins the upper or not
+        failed += any(not low <= gap <= high for gap, low, high in of_rows)
     return failed
