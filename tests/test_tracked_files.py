@@ -18,7 +18,7 @@ AT_THE_ROOT = {
 
 # What each folder may hold, by the ends of names. Below the folders of saved bytes any name is one of a case.
 ENDS = {
-    ".ci": "run source thorough wheels .txt",
+    ".ci": "python_of run source thorough wheels .txt",
     ".github": ".yml",
     "bench": ".py .pyx .c .md .txt .json .png .gz",
     "csrc": ".c .h .cpp .md .txt .in .py .sh Makefile",

@@ -33,8 +33,8 @@ COMPLETION = "_FASTBIN_COMPLETE"
 
 # The order of use; a command that is not listed comes after these.
 ORDER = (
-    "demo", "fit", "predict", "inspect", "assess", "decide", "performance", "report", "export", "verify", "bins", "plan", "adapt",
-    "monitor",
+    "demo", "fit", "predict", "inspect", "assess", "decide", "performance", "report", "export", "verify", "bins", "plan",
+    "adapt", "monitor",
 )  # fmt: skip
 
 HELP = """Turn a classifier's scores into probabilities that carry a finite-sample, distribution-free guarantee.
