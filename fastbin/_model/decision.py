@@ -66,6 +66,7 @@ class Decision(Table):
 
     Examples
     --------
+    >>> from fastbin.decide import accept_threshold
     >>> scores = [i / 1000 for i in range(1000)]
     >>> decision = accept_threshold(scores, [score > 0.6 for score in scores], precision=0.9)
     >>> decision.decide([0.3, 0.99]).tolist(), decision.decide_one(0.99)
