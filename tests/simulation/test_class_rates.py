@@ -32,7 +32,7 @@ def check(pair: Pair, repetitions: int) -> None:
 
 @pytest.mark.parametrize("pair", FAST)
 def test_rates_and_bins_are_inside(pair: Pair) -> None:
-    check(pair, 25)
+    check(pair, 12)
 
 
 @pytest.mark.slow
@@ -42,8 +42,8 @@ def test_rates_and_bins_are_inside_at_length(pair: Pair) -> None:
 
 
 def test_classes_that_spread_are_refuted() -> None:
-    found = simulate(Pair(10_000, 10_000, 0.5, 0.1), 8, spread=1.6)
-    assert found.refuted == 8
+    found = simulate(Pair(10_000, 10_000, 0.5, 0.1), 4, spread=1.6)
+    assert found.refuted == 4
 
 
 def test_the_page_has_each_pair() -> None:

@@ -21,7 +21,7 @@ def check(cell: tuple[str, int, bool, str], about: str, repetitions: int) -> Non
 @pytest.mark.parametrize("about", ["rates", "labels"])
 @pytest.mark.parametrize("cell", FAST)
 def test_intervals_hold_at_once(cell: tuple[str, int, bool, str], about: str) -> None:
-    check(cell, about, 60)
+    check(cell, about, 25)
 
 
 @pytest.mark.slow
