@@ -39,7 +39,7 @@ def run(model: fb.BinnedModel, scores: Any, labels: Any, **configuration: Any) -
 
 
 def of_earlier_version(model: fb.BinnedModel, **configuration: Any) -> CalibrationMonitor:
-    """A monitor whose evidence is that of the bins alone, since it began: what its state holds where a version before wrote it."""
+    """A monitor whose evidence is that of the bins alone, since it began: as states of earlier versions hold it."""
     monitor = CalibrationMonitor(model, **configuration)
     monitor._state.starts = None
     return monitor

@@ -7,6 +7,7 @@
 #include "specs.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #define MOST_BYTES 2048
 
@@ -43,6 +44,63 @@ static fastbin_monitor_spec state_over(const fastbin_stream *stream) {
   return spec;
 }
 
+/* The same with a pooled half, and two later starts. */
+static fastbin_monitor_spec pooled_over(const fastbin_stream *stream) {
+  static const double grid[] = {0.5, 0.0, 1.0, 0.25, 1.0, -0.25}, weights[] = {0.125, 0.0625};
+  static const int64_t class_bins[] = {2}, start_at[] = {6, 15};
+  static const int64_t counts[] = {6, 0, 15, 0}, ones[] = {2, 0, 5, 0};
+  fastbin_monitor_spec spec = state_over(stream);
+  spec.grid = grid;
+  spec.n_pairs = 3;
+  spec.class_bins = class_bins;
+  spec.n_classes = 1;
+  spec.start_at = start_at;
+  spec.start_weights = weights;
+  spec.start_counts = counts;
+  spec.start_ones = ones;
+  spec.n_starts = 2;
+  return spec;
+}
+
+static void test_pooled_round_trip(void) {
+  unsigned char bytes[MOST_BYTES], again[MOST_BYTES];
+  fastbin_stream *stream = stream_of_20();
+  fastbin_monitor_spec spec = pooled_over(stream), seen;
+  fastbin_monitor *monitor;
+  size_t size = fastbin_monitor_size(&spec);
+  REQUIRE(size > 0 && size <= MOST_BYTES);
+  REQUIRE(fastbin_monitor_write(&spec, bytes, size) == FASTBIN_OK);
+  REQUIRE(fastbin_monitor_read(bytes, size, &monitor) == FASTBIN_OK);
+  seen.struct_size = sizeof seen;
+  REQUIRE(fastbin_monitor_describe(monitor, &seen) == FASTBIN_OK);
+  CHECK(seen.n_pairs == 3 && memcmp(seen.grid, spec.grid, 6 * sizeof(double)) == 0);
+  CHECK(seen.n_classes == 1 && seen.class_bins[0] == 2 && seen.n_starts == 2 && seen.n_seen == 2);
+  CHECK(seen.start_at[1] == 15 && seen.start_weights[1] == 0.0625 && seen.start_counts[2] == 15 && seen.start_ones[2] == 5);
+  CHECK(fastbin_monitor_write(&seen, again, size) == FASTBIN_OK && memcmp(again, bytes, size) == 0);
+  seen.struct_size = offsetof(fastbin_monitor_spec, grid); /* would go on with other evidence */
+  CHECK(fastbin_monitor_describe(monitor, &seen) == FASTBIN_ERROR_STRUCT_SIZE);
+  fastbin_monitor_free(monitor);
+  fastbin_stream_free(stream);
+}
+
+/* The struct as it was before it had a pooled half. */
+static void test_spec_of_an_earlier_version(void) {
+  unsigned char bytes[MOST_BYTES], again[MOST_BYTES];
+  fastbin_stream *stream = stream_of_20();
+  fastbin_monitor_spec spec = state_over(stream), seen;
+  fastbin_monitor *monitor;
+  size_t size = fastbin_monitor_size(&spec);
+  REQUIRE(fastbin_monitor_write(&spec, bytes, MOST_BYTES) == FASTBIN_OK);
+  spec.struct_size = offsetof(fastbin_monitor_spec, grid);
+  spec.n_starts = 7; /* beyond its end */
+  CHECK(fastbin_monitor_write(&spec, again, MOST_BYTES) == FASTBIN_OK && memcmp(again, bytes, size) == 0);
+  REQUIRE(fastbin_monitor_read(bytes, size, &monitor) == FASTBIN_OK);
+  seen.struct_size = offsetof(fastbin_monitor_spec, grid);
+  CHECK(fastbin_monitor_describe(monitor, &seen) == FASTBIN_OK && seen.n_seen == 2);
+  fastbin_monitor_free(monitor);
+  fastbin_stream_free(stream);
+}
+
 static void test_round_trip(void) {
   unsigned char bytes[MOST_BYTES], again[MOST_BYTES];
   fastbin_stream *stream = stream_of_20();
@@ -70,10 +128,10 @@ static void test_round_trip(void) {
 }
 
 /* Every single bit, and every length. */
-static void test_damage(void) {
+static void test_damage_of(fastbin_monitor_spec (*make)(const fastbin_stream *)) {
   unsigned char bytes[MOST_BYTES];
   fastbin_stream *stream = stream_of_20();
-  fastbin_monitor_spec spec = state_over(stream);
+  fastbin_monitor_spec spec = make(stream);
   size_t size = fastbin_monitor_size(&spec);
   fastbin_monitor *monitor;
   REQUIRE(fastbin_monitor_write(&spec, bytes, MOST_BYTES) == FASTBIN_OK);
@@ -90,7 +148,7 @@ static void test_damage(void) {
 
 #define REFUSES(assignment)                                                              \
   do {                                                                                   \
-    fastbin_monitor_spec spec = state_over(stream);                                      \
+    fastbin_monitor_spec spec = pooled_over(stream);                                     \
     CHECK(fastbin_monitor_write(&spec, bytes, MOST_BYTES) == FASTBIN_OK);                \
     spec.assignment;                                                                     \
     CHECK(fastbin_monitor_write(&spec, bytes, MOST_BYTES) == FASTBIN_ERROR_CONTENT);     \
@@ -103,6 +161,10 @@ static void test_states_that_cannot_be(void) {
   static const double not_a_number[] = {NAN, 0.0}, without_samples[] = {4.0, 1.0};
   static const int64_t not_named[] = {0, 0}, too_late[] = {21, 0}, before[] = {-5, 0}, empty_named[] = {19, 3};
   static const double empty_evidence[] = {4.0, 4.0};
+  static const double infinite[] = {0.5, 0.0, 1.0, INFINITY, 1.0, 0.25}, too_much[] = {0.4, 0.2}, no_weight[] = {0.1, 0.0};
+  static const int64_t one_bin[] = {1}, descending[] = {15, 6}, from_zero[] = {0, 15}, too_late_starts[] = {6, 21};
+  static const int64_t fewer_later[] = {6, 0, 5, 10}, other_total[] = {6, 0, 14, 0}, more_than_counts[] = {7, 0, 8, 0};
+  static const int64_t more_later_than_counted[] = {2, 0, 1, 0};
   unsigned char bytes[MOST_BYTES];
   fastbin_stream *stream = stream_of_20();
   fastbin_monitor_spec none = state_over(stream);
@@ -126,6 +188,20 @@ static void test_states_that_cannot_be(void) {
   REFUSES(named_at = too_late);
   REFUSES(named_at = before);
   REFUSES(named_at = empty_named);
+  REFUSES(grid = infinite);
+  REFUSES(n_pairs = 0);
+  REFUSES(grid = NULL);
+  REFUSES(n_classes = 0);
+  REFUSES(class_bins = one_bin);
+  REFUSES(start_at = descending);
+  REFUSES(start_at = from_zero);
+  REFUSES(start_at = too_late_starts);
+  REFUSES(start_weights = too_much);
+  REFUSES(start_weights = no_weight);
+  REFUSES(start_counts = fewer_later);
+  REFUSES(start_counts = other_total);
+  REFUSES(start_ones = more_than_counts);
+  REFUSES(start_ones = more_later_than_counted);
   none.max_log_e = empty_evidence;
   none.named_at = empty_named;
   CHECK(fastbin_monitor_write(&none, bytes, MOST_BYTES) == FASTBIN_ERROR_CONTENT);
@@ -137,7 +213,10 @@ static void test_states_that_cannot_be(void) {
 
 int main(void) {
   test_round_trip();
-  test_damage();
+  test_pooled_round_trip();
+  test_spec_of_an_earlier_version();
+  test_damage_of(state_over);
+  test_damage_of(pooled_over);
   test_states_that_cannot_be();
   return finish();
 }

@@ -1,5 +1,5 @@
-# The evidence of the starts of a monitor (fastbin.online.pooled), outcome by outcome. Compiled, as each label costs a few hundred
-# exponentials, and arrays of them do not stay in the cache. A number depends on counts alone, whatever is computed with it.
+# The evidence of the starts of a monitor (fastbin.online.pooled), outcome by outcome. Compiled, as each label costs a few
+# hundred exponentials, and arrays of them do not stay in the cache. A number depends on counts alone, to the last bit.
 
 cdef double MOST_LOG_E = 600.0
 
@@ -72,8 +72,8 @@ def follow_starts(
 ):
     """float64 (n_outcomes,): the sum of `evidence_of_starts` with these shares after each outcome.
 
-    An outcome is a row for each class. `counts` and `ones`, (n_starts, n_bins), `own` and `log_pooled` are moved on; `pooled_factors`
-    is (n_bins, 2, n_pairs), and `log_pooled` has a row of n_classes times n_pairs for each start, the first among them.
+    An outcome is a row for each class. `counts` and `ones`, (n_starts, n_bins), `own` and `log_pooled` are moved on;
+    `pooled_factors` is (n_bins, 2, n_pairs), and `log_pooled` has n_classes n_pairs for each start, the first among them.
     """
     cdef Py_ssize_t n_rows = len(bins), n_bins = own.shape[1], n_starts = len(own), n_pooled = log_pooled.shape[1]
     cdef Py_ssize_t n_pairs = n_pooled // n_classes, n = own_factors.shape[2], row, s, at, g

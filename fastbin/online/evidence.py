@@ -305,7 +305,7 @@ def first_at_least(values: Float64s, limit: float, first: int, k: int = 1) -> in
 def state_bytes(state: MonitorState, alpha: float, interval_alpha: float | None, tolerated: Float64s) -> bytes:
     """The container of csrc/FORMAT.md, "Monitors"."""
     starts = state.starts
-    pooled = {} if starts is None else {
+    pooled: dict[str, Any] = {} if starts is None else {
         "grid": starts.factors.grid, "class_bins": starts.factors.class_bins, "start_at": starts.at,
         "start_weights": starts.weights, "start_counts": starts.counts, "start_ones": starts.ones,
     }  # fmt: skip

@@ -128,12 +128,12 @@ class Watched:
             known = f"which is none of the {len(models)} keys of the set, and nothing is promised about such rows"
             raise InputError(f"is {cell!r}, {known}", "leave them out", argument="cells", at=at, value=cell)
         if k > 1:
-            self._check_outcomes(models.find(cells), check_labels(labels))
+            self._check_outcomes(models.cells, models.find(cells), check_labels(labels))
         return bins + 0.5, None
 
-    def _check_outcomes(self, numbers: Int32s, labels: UInt8s) -> None:
+    def _check_outcomes(self, classes: tuple[Key, ...], numbers: Int32s, labels: UInt8s) -> None:
         """Refuse rows that are not one for each class of every outcome, of which one class is the true one."""
-        classes, k = self.model.cells, len(self.class_bins)
+        k = len(self.class_bins)
         remedy = f"give the {k} rows of every outcome, one for each class, one after the other"
         if len(numbers) % k:
             raise InputError(f"has {len(numbers)} rows, and an outcome has {k}", remedy, argument="cells")
@@ -146,13 +146,15 @@ class Watched:
         if (sums != 1).any():
             at = k * int(np.argmax(sums != 1))
             problem = f"begins an outcome that is of {sums[at // k]} classes"
-            raise InputError(problem, "the label is 1 in the row of the true class and 0 in the others", argument="labels", at=at)
+            remedy = "the label is 1 in the row of the true class and 0 in the others"
+            raise InputError(problem, remedy, argument="labels", at=at)
 
     def check_totals(self, counts: Int64s) -> None:
         """Refuse counts of a class-wise set that are not of the same outcomes in every class."""
-        sums = np.add.reduceat(counts, self.model.first_bin[:-1])
+        classes, sizes = [name for name, _ in self.model.numbered], self.class_bins
+        sums = np.add.reduceat(counts, np.cumsum(sizes) - sizes)
         if (sums != sums[0]).any():
-            at, classes = int(np.argmax(sums != sums[0])), self.model.cells
+            at = int(np.argmax(sums != sums[0]))
             problem = f"has {sums[at]} outcomes of {classes[at]!r}, and {sums[0]} of {classes[0]!r}"
             raise InputError(problem, "every outcome counts once in each class", argument="counts")
 
@@ -171,10 +173,11 @@ def note_of(models: ModelSet) -> str:
 class CalibrationMonitor(State):
     """Watch a deployed model, outcome by outcome; the chance of ever raising a false alarm is at most alpha.
 
-    What is tested: the true rate of every bin lies within `tolerance` of the value that is served. Each bin gathers evidence
-    against it, an e-value that grows under drift and stays near or below 1 without; the monitor raises its alarm when the mean
-    over the bins reaches 1 / alpha. The e-values are non-negative supermartingales, so by Ville's inequality looking after
-    every outcome costs nothing: no number of looks, and no stopping rule, makes false alarms likelier than alpha.
+    What is tested: the true rate of every bin lies within `tolerance` of the value that is served. Single bins, and all bins
+    together, gather evidence against it: e-values that grow under drift and stay near or below 1 without. The monitor raises
+    its alarm when their weighted mean reaches 1 / alpha. The e-values are non-negative supermartingales, so by Ville's
+    inequality looking after every outcome costs nothing: no number of looks, and no stopping rule, makes false alarms likelier
+    than alpha.
 
     Parameters
     ----------
@@ -213,13 +216,16 @@ class CalibrationMonitor(State):
 
     Notes
     -----
-    For a bin with tolerated interval [l, u], the e-value is the mean of two mixtures of likelihood ratios, over rates above u
-    against u and below l against l, with Jeffreys' prior (`fastbin.online.evidence`). Averaging over the bins keeps the
-    supermartingale and is never worse than a union bound. A bin is *named* when its own e-value reaches n_bins / alpha: the
-    chance that a bin is ever wrongly named is at most alpha, too.
+    By Theorem F26 (docs/guarantees.md). For a bin with tolerated interval [l, u], the own e-value is the mean of two mixtures
+    of likelihood ratios, over rates above u against u and below l against l, with Jeffreys' prior (`fastbin.online.evidence`).
+    Half of the evidence is their mean over the bins, half is pooled: the mean over 14 ways in which the log odds of all bins
+    can move (`fastbin.online.pooled`). Evidence also begins again every 1,000 outcomes, with smaller shares, so that drift
+    after a long time without is found as well; eight such starts are kept. A bin is *named* when its own e-value since the
+    first outcome reaches n_bins / alpha: the chance that a bin is ever wrongly named is at most alpha, too.
 
     Evidence is looked at after every outcome, however they are batched, and does not depend on the batches, to the last bit;
-    with `update_counts` once after every batch. Cost: a few microseconds and O(n_bins) per outcome; memory O(n_bins).
+    with `update_counts` once after every batch. Cost: about ten microseconds and O(n_bins) per outcome, up to three times that
+    without later starts; memory O(n_bins).
 
     Assumes that outcomes are independent given their bins and that which of them arrive does not depend on the outcome itself
     given the bin; late outcomes are fine. Scores that equal an edge which splits ties need the keys that they were served with:
@@ -227,15 +233,15 @@ class CalibrationMonitor(State):
 
     A state that was read from bytes goes on with one model by itself. That of a set holds a digest of the set and not the set:
     give it to `attach` first. In sets for predicted classes the cell is the predicted class and the outcome whether it was
-    right; class-wise sets are refused, as one outcome tells of all classes: watch each class's model by itself.
+    right. In a class-wise set an outcome has a row for each class, one after the other: the cell is the class, and the label is
+    1 for the true one. Evidence is then pooled within classes, and averaged over them.
 
     Of a model of two resolutions the evidence bins are watched, whose rates are known, and not its steps. Where the mix of
     scores inside a bin moves, the average of what is served there moves too; the monitor does not see that, and compares the
     outcomes with the average at calibration. After label shift that average is not known at the target: `tolerance` is then
     added to all values that the bin serves.
 
-    A long time without drift makes later drift slower to find: evidence must first make up for what was lost. For a fresh look
-    begin a new monitor, with a share of alpha of its own.
+    A state that fastbin 0.1.0 wrote goes on with the mean of the bins' own evidence since its first outcome, as it was begun.
 
     Safe to share between threads.
 
@@ -382,12 +388,13 @@ class CalibrationMonitor(State):
 
         Notes
         -----
-        The evidence after a batch is a function of the counts alone, and has the bits that `update` gives it after the last of
-        the same outcomes. Evidence within the batch is not seen: an alarm that `update` would raise there is raised at the end
-        of the batch (`alarm_at` is its last outcome) if the evidence is still as large, else later or never. False alarms
-        do not become likelier: by Ville's inequality (1939) the evidence reaches 1 / alpha with probability at most alpha, so
-        the more at the ends of batches alone, if where a batch ends does not depend on outcomes that are yet to come. Both ways
-        to update can be mixed. O(n_bins).
+        Each bin's evidence after a batch is a function of the counts alone, and has the bits that `update` gives it after the
+        last of the same outcomes; so has all evidence, where it has begun again at the same outcomes (after a batch in which
+        1,000 outcomes have become full). Evidence within the batch is not seen: an alarm that `update` would raise there is
+        raised at the end of the batch (`alarm_at` is its last outcome) if the evidence is still as large, else later or never.
+        False alarms do not become likelier: by Ville's inequality (1939) the evidence reaches 1 / alpha with probability at
+        most alpha, so the more at the ends of batches alone, if where a batch ends does not depend on outcomes that are yet to
+        come. Both ways to update can be mixed. O(n_bins).
 
         Examples
         --------
@@ -659,7 +666,8 @@ class MonitorReport:
         )
 
     def _drifted_bins(self) -> str:
-        named, told = self.named, {"of_set": self.is_set, "best_start": self.best_start}
+        named = self.named
+        told: dict[str, Any] = {"of_set": self.is_set, "best_start": self.best_start}
         if not named:
             strongest = max(self.bins, key=lambda b: b.max_e_value)
             return f"No bin is established on its own; the most evidence is against one: {strongest.in_words(**told)}."

@@ -4,12 +4,12 @@ Both are products of factors over labels. For an alternative q of a bin with tol
 
     f(y) = (q / near)^y ((1 - q) / (1 - near))^(1 - y),      near = u if q > u, l if q < l,      f = 1 in between,
 
-whose expectation is at most 1 under every tolerated rate. The pooled half moves all bins together: q = sigmoid(a logit h + c) for
-the served values h and pairs (a, c) of a grid. Its logarithms are rounded down to multiples of a power of two, so that sums of
-them are exact: evidence depends neither on the order of labels nor on batches, to the last bit. Smaller factors are valid, too.
+whose expectation is at most 1 under every tolerated rate. The pooled half moves all bins together: q = sigmoid(a logit h + c)
+for the served values h and pairs (a, c) of a grid. Its logarithms are rounded down to multiples of a power of two, so that sums
+of them are exact: evidence depends neither on the order of labels nor on batches, to the last bit. Smaller factors are valid.
 
-The evidence of a later start looks at the outcomes from there on. Each bin's own evidence is then the mean of such products over
-a fixed table of alternatives, which costs a tenth of the integral that the first start keeps.
+The evidence of a later start looks at the outcomes from there on. Each bin's own evidence is then the mean of such products
+over a fixed table of alternatives, which costs a tenth of the integral that the first start keeps.
 """
 
 from __future__ import annotations

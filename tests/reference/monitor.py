@@ -99,7 +99,7 @@ def factor(label: int, q: float, lower: float, upper: float) -> float:
 
 
 def alternatives(lower: float, upper: float, per_side: int = 12) -> list[float]:
-    """Rates beyond either limit: at squares of even steps between the angles of the limit and of the end; none beyond 0 or 1."""
+    """Rates beyond either limit: at squares of even steps between the angles of the limit and of 0 or 1."""
     steps = [((i + 0.5) / per_side) ** 2 for i in range(per_side)]
     low, high = math.asin(math.sqrt(lower)), math.asin(math.sqrt(upper))
     below = [math.sin(low * (1.0 - step)) ** 2 for step in steps] if 0.0 < lower < 1.0 else []
@@ -135,8 +135,9 @@ class PooledMonitor:
     """
 
     def __init__(
-        self, values: Sequence[float], tolerated: Sequence[tuple[float, float]], class_of_bin: Sequence[int], spacing: int, most: int
-    ) -> None:
+        self, values: Sequence[float], tolerated: Sequence[tuple[float, float]], class_of_bin: Sequence[int], spacing: int,
+        most: int,
+    ) -> None:  # fmt: skip
         self.values, self.tolerated, self.class_of_bin = list(values), list(tolerated), list(class_of_bin)
         self.spacing, self.most, self.n_outcomes = spacing, most, 0
         self.starts = [Start(0, FIRST, self.tolerated, 1 + max(class_of_bin))]

@@ -38,6 +38,11 @@ def all_bins(by: float) -> Callable[[Float64s], Float64s]:
     return lambda values: np.where(values + by < 1.0, values + by, values - by)
 
 
+def all_odds(slope: float, by: float) -> Callable[[Float64s], Float64s]:
+    """The log odds of what is served, times `slope`, plus `by`."""
+    return lambda values: 1.0 / (1.0 + np.exp(-(slope * np.log(values / (1.0 - values)) + by)))
+
+
 DRIFTS: dict[str, Callable[[Float64s], Float64s]] = {
     "none": lambda values: values,
     "one bin by 0.05": one_bin(0.05),
@@ -46,6 +51,8 @@ DRIFTS: dict[str, Callable[[Float64s], Float64s]] = {
     "all bins by 0.02": all_bins(0.02),
     "all bins by 0.05": all_bins(0.05),
     "all bins by 0.10": all_bins(0.10),
+    "all log odds by 0.25": all_odds(1.0, 0.25),
+    "all log odds times 0.7": all_odds(0.7, 0.0),
 }
 TOLERANCES = (0.0, 0.03)
 
