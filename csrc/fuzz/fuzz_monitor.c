@@ -30,7 +30,7 @@ static void rewrite(const fastbin_monitor_spec *spec) {
 static void change(const fastbin_monitor_spec *spec, uint64_t number) {
   fastbin_monitor_spec changed = *spec;
   size_t size;
-  switch (number % 5) {
+  switch (number % 8) {
     case 0:
       changed.alpha = ldexp((double)(number >> 11), -53);
       break;
@@ -42,6 +42,15 @@ static void change(const fastbin_monitor_spec *spec, uint64_t number) {
       break;
     case 3:
       changed.max_log_mean = number & 64 ? INFINITY : ldexp((double)(number >> 11), -50);
+      break;
+    case 4:
+      changed.n_starts = changed.n_starts > 0 ? changed.n_starts - 1 : 0;
+      break;
+    case 5:
+      changed.n_pairs = changed.n_pairs > 0 ? changed.n_pairs - 1 : 0;
+      break;
+    case 6:
+      changed.grid = NULL;
       break;
     default:
       changed.struct_size = (size_t)(number >> 58);

@@ -117,7 +117,7 @@ def test_the_expected_evidence_is_at_most_one(n: int, p: float) -> None:
         assert np.exp(binom.logpmf(ones, n, p) + log_e).sum() <= 1.0 + 1e-9
 
 
-MONITORED = sizes((150, 1500), (400, 20_000))
+MONITORED = sizes((100, 1500), (2000, 20_000))
 
 
 @pytest.mark.parametrize(("runs", "n"), MONITORED)
@@ -178,7 +178,70 @@ def test_false_alarms_are_rare_where_counts_are_looked_at_once_a_day(runs: int, 
     assert [b.bin for b in drifted.report().named] == [4]
 
 
-@pytest.mark.parametrize(("drift", "within"), [("one bin by 0.20", 1600), ("all bins by 0.10", 1000)])
+@pytest.mark.parametrize(("runs", "n"), sizes((25, 500), (1000, 10_000)))
+def test_false_alarms_are_rare_in_a_class_wise_set(runs: int, n: int) -> None:
+    """The rows of an outcome depend on one another; every class has the rates that are served, and nothing else is tolerated."""
+    edges = np.array([0.3, 0.5])
+    models = [fb.BinnedModel.from_parts(edges=edges, values=[0.2, 0.4, 0.6], scheme="explicit") for _ in range(3)]
+    watched = fb.ModelSet._of(dict(enumerate(models)), kind="class-wise", columns=[0, 1, 2])
+    rng, raised, named = np.random.default_rng(67), 0, 0
+    # Whichever class has the largest probability is right with it, and the two others share the rest.
+    profile = np.array([0.6, 0.2, 0.2])
+    for _ in range(runs):
+        monitor = CalibrationMonitor(watched)
+        top = rng.integers(0, 3, n)
+        order = (np.arange(3) - top[:, np.newaxis]) % 3
+        truth = (top + rng.choice(3, n, p=profile)) % 3
+        rows = profile[order].ravel(), (truth[:, np.newaxis] == np.arange(3)).ravel()
+        monitor.update(*rows, cells=np.tile([0, 1, 2], n))
+        raised += monitor.alarm
+        named += bool(monitor.report().named)
+    assert_at_most(raised, runs, 0.05)
+    assert_at_most(named, runs, 0.05)
+
+
+def upwards(by: float) -> Any:
+    return lambda values: np.minimum(values + by, 1.0)
+
+
+# The medians, at tolerances 0 and 0.03, of a study with an integral for every start, half of it pooled and no later starts.
+DELAYS = {
+    "one bin by 0.10": (DRIFTS["one bin by 0.10"], 3946, 8756), "one bin by 0.20": (DRIFTS["one bin by 0.20"], 896, 1370),
+    "up by 0.05": (upwards(0.05), 702, 3800), "up by 0.10": (upwards(0.10), 182, 538),
+    "log odds by 0.25": (DRIFTS["all log odds by 0.25"], 975, 6043),
+    "log odds times 0.7": (DRIFTS["all log odds times 0.7"], 348, 1324),
+}  # fmt: skip
+
+
+def median_of(found: list[int | None]) -> float:
+    return float(np.median([math.inf if at is None else at for at in found]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drift", list(DELAYS))
+@pytest.mark.parametrize("tolerance", [0.0, 0.03])
+def test_delays_are_those_of_the_study_and_the_price_of_later_starts(drift: str, tolerance: float) -> None:
+    """A quarter of the evidence waits for later starts, which costs ln(4/3) and up to 15 % more outcomes; the rest is noise."""
+    rates, *medians = DELAYS[drift]
+    found = median_of(alarms(rates(VALUES), tolerance, 500, 20_000, seed=73))
+    assert 0.9 < found / medians[tolerance > 0.0] < 1.25
+
+
+@pytest.mark.parametrize(
+    ("before", "median", "runs"),
+    [
+        (3000, 1600, 7),
+        *(pytest.param(*row, 300, marks=pytest.mark.slow) for row in ((0, 875), (10_000, 1540), (30_000, 1750))),
+    ],
+)
+def test_drift_after_a_long_good_time_is_found_soon(before: int, median: int, runs: int) -> None:
+    found = [
+        at for at in alarms(DRIFTS["one bin by 0.20"](VALUES), 0.0, runs, 9000, seed=74, before=before) if at is None or at > 0
+    ]
+    assert median_of(found) < (1.2 if runs > 100 else 1.5) * median
+
+
+@pytest.mark.parametrize(("drift", "within"), [("one bin by 0.20", 1600), ("all bins by 0.10", 400)])
 def test_drift_is_found_soon(drift: str, within: int) -> None:
     """In the median; docs/online.md has the table."""
     found = alarms(DRIFTS[drift](VALUES), 0.0, 21, 6000, seed=64)
