@@ -5,7 +5,7 @@
 
 Scores of the population are uniform on [0, 1] and P(Y = 1 | score) = score^k, so the rate of a bin is the mean of score^k
 between its ends. All rows with label 1 are kept, and those with label 0 at the rate r. Takes some minutes at the default
-3,000 repetitions.
+1,000 repetitions.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def table(repetitions: int) -> list[str]:
 
 
 def main() -> None:
-    asked = options(__doc__, "repetitions", 3000)
+    asked = options(__doc__, "repetitions", 1000)
     text = "\n".join(table(asked.repetitions))
     print(text)
     if asked.write:
