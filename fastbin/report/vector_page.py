@@ -18,7 +18,7 @@ from fastbin.vector_model import VectorModel
 # A table of more rows is folded; a confusion of more classes is one of pairs.
 UNFOLDED, MOST_IN_MATRIX = 40, 8
 MOST_PANELS = 12
-SHARES = 4  # of the columns about classes, the first are about how often a class is
+SHARES = 5  # of the columns about classes, the first are about how often a class is
 
 
 def model_facts(model: VectorModel) -> dict[str, str]:
@@ -84,19 +84,20 @@ def _of_check(assessment: VectorAssessment) -> str:
     check = assessment.check
     assert check is not None
     rows = list(check.bins)
-    words = {
-        "class": [str(row[0]) for row in rows],
-        "raw score": [_range(row[1], row[2]) for row in rows],
+    bins = {"class": [str(row[0]) for row in rows], "raw score": [_range(row[1], row[2]) for row in rows]}
+    seen = {
         "test samples": [f"{row[3]:,}" for row in rows],
         "test rate": [f"{row[4]:.4f}" for row in rows],
         "served": [f"{row[5]:.4f}" for row in rows],
+    }
+    told = {
         "promised within": [f"{row[6]:.4f}" for row in rows],
         f"rate - served: test interval ({sureness(check.test_level)}, all at once)": [
             f"{low:.4f} to {high:.4f}" for low, high in (row[7] for row in rows)
         ],
         "verdict": [row[8] for row in rows],
     }
-    return _unless_long(f"{len(rows):,} bins", words)
+    return "".join(_unless_long(f"{len(rows):,} bins", {**bins, **each}) for each in (seen, told))
 
 
 def _of_promise(assessment: VectorAssessment) -> str:

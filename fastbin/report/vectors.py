@@ -262,10 +262,10 @@ class VectorAssessment(Table):
             "rate": [f"{float(np.dot(own.masses, own.positive_rates)):.4f}" for _, own in parts],
             "served, raw": [means(own) for own, _ in parts],
             "served": [means(own) for _, own in parts],
+            "predicted": [f"{named[key].n_samples if key in named else 0:,}" for key in classes],
             "error, raw": [f"{own.ece():.4f}" for own, _ in parts],
             "error": [f"{own.ece():.4f}" for _, own in parts],
             "by chance": ["" if own.chance_level is None else f"{own.chance_level.ece:.4f}" for _, own in parts],
-            "predicted": [f"{named[key].n_samples if key in named else 0:,}" for key in classes],
             "top-label error": [f"{named[key].ece():.4f}" if key in named else "" for key in classes],
             **({} if self.check is None else {"promise": [self.check.verdicts.get(key, "no claim") for key in classes]}),
         }
