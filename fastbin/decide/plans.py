@@ -314,8 +314,8 @@ class LabelPlan(State, Table):
                 problem = f"is {label} for row {row!r}, whose label was {known} before"
                 raise InputError(problem, "find out which is right; a new plan forgets labels", argument="labels", at=at)
             changes[place] = label
-        for (b, place), label in changes.items():
-            self._labels[b][place] = label
+        for (b, at), label in changes.items():
+            self._labels[b][at] = label
         self.event = event
         self._go_on()
 
@@ -401,7 +401,8 @@ class LabelPlan(State, Table):
         if self._is_done[b] or rule is None:
             return Forecast(left, left, left) if not self._is_done[b] else Forecast(0, 0, 0)
         guess = (ones + float(self._design.guesses[b])) / (known + 1.0)
-        low, high = (float(beta_quantile(ones + 0.5, known - ones + 0.5, TAIL, upper=up)[0]) for up in (False, True))
+        of_ones, of_zeros = np.array([ones + 0.5]), np.array([known - ones + 0.5])
+        low, high = (float(beta_quantile(of_ones, of_zeros, TAIL, upper=is_upper)[0]) for is_upper in (False, True))
         nearest = min(max(0.5, low), high)
         looks = np.array([look for look in self._looks[b] if look >= self._asked[b]])
         rates = np.array([guess, low, high, nearest])
