@@ -134,7 +134,7 @@ def plan_labels(
     asked = len(pool.edges) + 1 if edges is not None else n_bins
     design = _Design(pool.edges, pool.scheme, asked, pool.counts, score_range, seed, alpha, rule, _guesses(pool, score_range))
     rows = [_named(own[:size], names) for own, size in zip(pool.rows, sizes.tolist(), strict=True)]
-    return LabelPlan(design, rows, [np.full(len(own), UNKNOWN, np.int8) for own in rows], "")
+    return LabelPlan._of(design, rows, [np.full(len(own), UNKNOWN, np.int8) for own in rows], "")
 
 
 def _check_epsilon(epsilon: Any) -> float:
@@ -253,19 +253,27 @@ class LabelPlan(State, Table):
     >>> plan = fb.decide.plan_labels(scores, epsilon=0.1, n_bins=5)
     >>> rows = plan.rows()
     >>> len(rows), plan.forecast.most
-    (180, 725)
+    (185, 726)
     >>> plan.update(rows, [scores[row] > 0.5 for row in rows])
     >>> len(plan.rows()), plan.done
-    (4, False)
+    (15, False)
     """
 
-    def __init__(self, design: _Design, rows: list[list[Any]], labels: list[Any], event: str) -> None:
-        self._design, self._rows, self._labels, self.event = design, rows, labels, event
-        self._places = {str(row): (b, place) for b, own in enumerate(rows) for place, row in enumerate(own)}
-        self._looks = [design.looks(b, len(own)) for b, own in enumerate(rows)]
-        self._asked = [looks[0] for looks in self._looks]
-        self._is_done = [False] * len(rows)
-        self._go_on()
+    event: str
+
+    def __init__(self) -> None:
+        raise InputTypeError("a LabelPlan is made by plan_labels, and LabelPlan.load reads one from a file")
+
+    @classmethod
+    def _of(cls, design: _Design, rows: list[list[Any]], labels: list[Any], event: str) -> LabelPlan:
+        plan = cls.__new__(cls)
+        plan._design, plan._rows, plan._labels, plan.event = design, rows, labels, event
+        plan._places = {str(row): (b, place) for b, own in enumerate(rows) for place, row in enumerate(own)}
+        plan._looks = [design.looks(b, len(own)) for b, own in enumerate(rows)]
+        plan._asked = [looks[0] for looks in plan._looks]
+        plan._is_done = [False] * len(rows)
+        plan._go_on()
+        return plan
 
     # ------------------------------------------------------------------ labels
 
@@ -530,7 +538,7 @@ class LabelPlan(State, Table):
             np.array(state["pool_counts"], np.int64), check_score_range(state["score_range"]), state["seed"], state["alpha"],
             None if state["rule"] is None else Rule(*state["rule"]), np.array(state["guesses"], np.float64),
         )  # fmt: skip
-        return cls(design, state["rows"], [np.array(own, np.int8) for own in state["labels"]], state["event"])
+        return cls._of(design, state["rows"], [np.array(own, np.int8) for own in state["labels"]], state["event"])
 
 
 def _with_digest(state: dict[str, Any]) -> bytes:

@@ -261,6 +261,8 @@ def test_what_is_shown(plan: LabelPlan) -> None:
 
 
 def test_arguments_that_are_refused() -> None:
+    with pytest.raises(fb.InputTypeError, match="a LabelPlan is made by plan_labels"):
+        LabelPlan()
     wrong = [
         ({}, "epsilon and budget are both missing"),
         ({"epsilon": 0.1, "budget": 5}, "epsilon and budget are both given"),
