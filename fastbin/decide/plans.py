@@ -260,6 +260,13 @@ class LabelPlan(State, Table):
     """
 
     event: str
+    _design: _Design
+    _rows: list[list[Any]]
+    _labels: list[Any]
+    _places: dict[str, tuple[int, int]]
+    _looks: list[list[int]]
+    _asked: list[int]
+    _is_done: list[bool]
 
     def __init__(self) -> None:
         raise InputTypeError("a LabelPlan is made by plan_labels, and LabelPlan.load reads one from a file")
