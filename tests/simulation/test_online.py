@@ -180,7 +180,7 @@ def test_false_alarms_are_rare_where_counts_are_looked_at_once_a_day(runs: int, 
 
 @pytest.mark.parametrize(("runs", "n"), sizes((25, 500), (1000, 10_000)))
 def test_false_alarms_are_rare_in_a_class_wise_set(runs: int, n: int) -> None:
-    """The rows of an outcome depend on one another; every class has the rates that are served, and nothing else is tolerated."""
+    """The rows of an outcome depend on one another; rates are those that are served, and nothing else is tolerated."""
     edges = np.array([0.3, 0.5])
     models = [fb.BinnedModel.from_parts(edges=edges, values=[0.2, 0.4, 0.6], scheme="explicit") for _ in range(3)]
     watched = fb.ModelSet._of(dict(enumerate(models)), kind="class-wise", columns=[0, 1, 2])
