@@ -259,7 +259,7 @@ class CalibrationMonitor(State):
     >>> monitor.update(later, rng.random(2000) < 0.7 * later)       # outcomes have become rarer
     True
     >>> monitor.alarm_at
-    3070
+    2337
     """
 
     def __init__(self, model: Any, alpha: float = 0.05, tolerance: Any = 0.0, *, interval_alpha: float | None = None) -> None:
