@@ -66,12 +66,12 @@ class Decision(Table):
 
     Examples
     --------
-    >>> from fastbin.decide import accept_threshold
+    >>> import fastbin as fb
     >>> scores = [i / 1000 for i in range(1000)]
-    >>> decision = accept_threshold(scores, [score > 0.6 for score in scores], precision=0.9)
+    >>> decision = fb.decide.accept_threshold(scores, [score > 0.6 for score in scores], precision=0.9)
     >>> decision.decide([0.3, 0.99]).tolist(), decision.decide_one(0.99)
     ([0, 1], 1)
-    >>> Decision.from_json(decision.to_json()) == decision
+    >>> fb.decide.Decision.from_json(decision.to_json()) == decision
     True
     """
 
