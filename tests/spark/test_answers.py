@@ -82,6 +82,22 @@ def test_sets_score_and_are_assessed(spark: Any, unknown: str) -> None:
     assert [cell.after.to_dict() for cell in about.cells[:2]] == [cell.after.to_dict() for cell in here.cells[:2]]
 
 
+@pytest.mark.parametrize("keep_top", [False, True])
+def test_vectors_are_those_of_predict_but_for_the_last_bits(spark: Any, keep_top: bool) -> None:
+    rng, names = np.random.default_rng(0), ["a.b", "the `c`", "d"]
+    P = rng.dirichlet([0.5, 0.5, 0.5], 1000)
+    truth = (P.cumsum(axis=1) > rng.random((1000, 1))).argmax(axis=1)
+    vectors = fb.multi.VectorCalibration(keep_top=keep_top, calibrator=fb.UniformMassBinning(10)).fit(P, truth)
+    P[0], P[1], P[2, 0] = [0.5, 0.5, 0.5], [-0.25, 0.75, 0.5], np.nan
+    table = table_of(spark, row=np.arange(1000.0), **dict(zip(names, P.T, strict=True)))
+    scored = fb.engines.predict(table, vectors, score=names)
+    assert scored.columns == ["row", *names, "probability_0", "probability_1", "probability_2"]
+    row, *values = collected(scored, *scored.columns[:1], *scored.columns[-3:])
+    found = np.stack(values, axis=1)[np.argsort(row)]
+    assert np.isnan(found[:3]).all()
+    np.testing.assert_allclose(found[3:], vectors.predict(P[3:]), rtol=1e-12, atol=0.0)
+
+
 @pytest.mark.parametrize("name", ["10 bins", "whole ties", "keys at zero", "two resolutions", "clips"])
 def test_counts_and_assessments_are_those_of_the_rows(spark: Any, name: str) -> None:
     model, rng = model_of(name), np.random.default_rng(0)
