@@ -49,7 +49,7 @@ static int passed_can_be(double log_e, double log_threshold, int64_t at, int64_t
 
 static int is_level(double alpha) { return alpha > 0.0 && alpha < 1.0; }
 
-/* Of a class-wise set every outcome is counted once for each class. */
+/* A class-wise set counts every outcome once for each class. */
 static int64_t n_outcomes(const fastbin_monitor_spec *spec) {
   return spec->n_classes > 1 ? spec->stream->n_samples / (int64_t)spec->n_classes : spec->stream->n_samples;
 }

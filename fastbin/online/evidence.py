@@ -189,7 +189,7 @@ class MonitorState:
         return float((now if self.starts is None else self.starts.log_total(now))[0])
 
     def best_start(self) -> tuple[int, float, float, Any, Any]:
-        """Of the start that has most of the evidence: its outcome, its share of alpha, ln of its evidence, and counts and label
+        """The start that has most of the evidence: its outcome, its share of alpha, ln of its evidence, and counts and label
         sums before it."""
         log_now = float(log_mean(self.log_e[np.newaxis])[0])
         if self.starts is None:

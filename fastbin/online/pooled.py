@@ -203,7 +203,7 @@ class Starts:
         return each + np.log(self._halves)
 
     def best(self, log_mean: float) -> tuple[int, float, float]:
-        """Of the start that has most of the evidence now: its number, 0 for the first; its share of alpha; ln of its evidence.
+        """The start that has most of the evidence now: its number, 0 for the first; its share of alpha; ln of its evidence.
 
         The later starts together have one alpha for what is said of them, besides that for the first: by their shares.
         """
