@@ -133,9 +133,8 @@ class VectorCalibration(Estimator[VectorModel]):
         weights = check_sample_weight(sample_weight)
         models, told = fit_each(method, matrix, classes, truth, sample_weight)
         refuse_keys(models)
-        of_models = np.empty(matrix.shape)
-        for column, model in enumerate(models.values()):
-            of_models[:, column] = model.predict(matrix[:, column])
+        columns = np.ascontiguousarray(matrix.T)
+        of_models = np.ascontiguousarray(np.stack([model.predict(p) for model, p in zip(models.values(), columns, strict=True)]).T)
         fitted = fit_vector(matrix, truth, weights, of_models, keep_top=bool(self.keep_top))
         provenance = of_estimator(self, calibrator=method.calibrator)
         plain = VectorModel._of(models, fitted)

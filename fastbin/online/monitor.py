@@ -704,7 +704,7 @@ def report_of(watched: Watched, state: MonitorState, tolerated: Float64s, number
 
 
 def _intervals(counts: Int64s, ones: Int64s, alpha: float, n_classes: int) -> list[tuple[float, ...]]:
-    """Intervals of all bins at once, at all times. Rows of an outcome depend on one another, so classes share alpha by Bonferroni."""
+    """Intervals of all bins at once, at all times. Rows of an outcome depend on one another: Bonferroni for classes."""
     own = alpha / len(counts)
     if n_classes == 1 and own >= SMALLEST_LEVEL:
         own = sidak(alpha, len(counts))

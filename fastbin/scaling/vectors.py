@@ -97,6 +97,6 @@ def rows_in_part(matrix: Float64s, most: int) -> Array | slice:
     """About `most` rows, the same in any order of rows and of columns: those whose bits have the least digests."""
     if len(matrix) <= most:
         return slice(None)
-    bits: UInt64s = (matrix.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)).sum(axis=1, dtype=np.uint64)
+    bits: UInt64s = matrix.view(np.uint64).sum(axis=1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     digests = (bits ^ (bits >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
     return np.flatnonzero(digests <= np.partition(digests, most - 1)[most - 1])
