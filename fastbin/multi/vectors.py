@@ -134,7 +134,8 @@ class VectorCalibration(Estimator[VectorModel]):
         models, told = fit_each(method, matrix, classes, truth, sample_weight)
         refuse_keys(models)
         columns = np.ascontiguousarray(matrix.T)
-        of_models = np.ascontiguousarray(np.stack([model.predict(p) for model, p in zip(models.values(), columns, strict=True)]).T)
+        of_each = [model.predict(scores) for model, scores in zip(models.values(), columns, strict=True)]
+        of_models = np.ascontiguousarray(np.stack(of_each).T)
         fitted = fit_vector(matrix, truth, weights, of_models, keep_top=bool(self.keep_top))
         provenance = of_estimator(self, calibrator=method.calibrator)
         plain = VectorModel._of(models, fitted)
