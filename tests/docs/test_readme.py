@@ -184,7 +184,7 @@ def test_the_command_line_section_runs(folder: Path) -> None:
     assert "<svg" in (folder / "report.html").read_text(encoding="utf8")
     assert fb.load(folder / "now.fbm").odds_ratio != 1.0
     given = {"scores.csv", "test.csv", "recent.csv", "outcomes.csv", "new.csv", "bin"}
-    made = {"credit.fbm", "credit.onnx", "decision.json", "now.fbm", "now.mon", "out.csv", "report.html"}
+    made = {"credit.fbm", "credit.onnx", "decision.json", "now.fbm", "label-these.csv", "now.mon", "out.csv", "plan.json", "report.html"}
     assert {path.name for path in folder.iterdir()} - {"home"} == given | made
 
 
