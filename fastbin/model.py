@@ -242,6 +242,8 @@ class BinnedModel(Saved, NativeModel, Parts):
         ------
         InputError, InputTypeError
             For what is not a decision, or one whose bands overlap.
+        GuaranteeError
+            For a model that was moved to another population than its rows, by `sampling_rate` or label shift.
 
         Notes
         -----
@@ -257,6 +259,11 @@ class BinnedModel(Saved, NativeModel, Parts):
         >>> model.decide([0.3, 0.99]), model.decision.precision
         (array([-1,  1], dtype=int8), 0.9)
         """
+        if decision is not None and (self.sampling_rate or self.odds_ratio != 1.0):
+            raise GuaranteeError(
+                "the values are those of another population than that of the rows of the fit, and the promise of a decision is "
+                "about rows such as it was found on; find it on rows of that population, and serve it alone (decision.decide)"
+            )
         return self._derived("with_decision", decision=decision)
 
     @property

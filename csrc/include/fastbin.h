@@ -254,7 +254,7 @@ typedef enum fastbin_weights {
 #define FASTBIN_MAX_KNOTS 1000           /* of a spline */
 #define FASTBIN_MAX_EVENT_SIZE 256       /* bytes of the name of an event */
 #define FASTBIN_MAX_PROVENANCE_SIZE 65536 /* bytes of a provenance */
-#define FASTBIN_MAX_DECISION_SIZE 65536   /* bytes of the record of a decision */
+#define FASTBIN_MAX_DECISION_SIZE 4194304 /* bytes of the record of a decision */
 
 /*
  * Everything a model is made of. Fill one (zero it first, set struct_size, the range and odds_ratio) to create a model;

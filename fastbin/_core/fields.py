@@ -114,7 +114,7 @@ OTHERWISE = (
 PARTS = (*(field.name for field in FIELDS if field.name not in OTHERWISE), "score_range")
 
 NO_RATE = (0, 0.0, 0, 0)
-MOST_BYTES_OF_A_DECISION = 65_536  # FASTBIN_MAX_DECISION_SIZE
+MOST_BYTES_OF_A_DECISION = 4_194_304  # FASTBIN_MAX_DECISION_SIZE
 
 
 def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:

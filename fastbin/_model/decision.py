@@ -239,9 +239,24 @@ class Decision(Table):
         made = cls(**read_object(document, "", _MEMBERS))
         if not made.reject_below <= made.accept_above:
             raise FormatError("reject_below is above accept_above; a score would be both")
+        _check_shares(made)
         if made.to_json() != decoded.removesuffix("\n"):
             raise FormatError("the text is not how to_json says this decision; write it by to_json")
         return made
+
+
+def _check_shares(decision: Decision) -> None:
+    """Refuse what no test can promise: texts may have been written by anyone."""
+    for name in ("precision", "npv", "delta"):
+        value = getattr(decision, name)
+        if value is not None and not 0.0 < value < 1.0:
+            raise FormatError(f"{name} is {value:g}, and not in (0, 1)")
+    for name in ("recall", "coverage"):
+        low, high = getattr(decision, name)
+        if not 0.0 <= low <= high <= 1.0:
+            raise FormatError(f"{name} is from {low:g} to {high:g}, and not an interval in [0, 1]")
+    if not all(0 <= test.n_right <= test.n for test in decision.sequence):
+        raise FormatError("a test of the sequence has more right decisions than rows")
 
 
 def _optional(kind: JsonKind) -> JsonKind:

@@ -246,7 +246,7 @@ class Promise(NamedTuple):
             if promise.about != "population":
                 raise InputError(
                     f"the certificate is about the {promise.about}; new rows say nothing of these: take certificate() without "
-                    "about="
+                    "about=, and for a batch fit without population="
                 )
             if promise.kind != "conditional":
                 raise InputError(

@@ -205,7 +205,7 @@ class UniformMassBinning(CountedBinning):
         return self
 
     def _fit_batch(self, checked: _CheckedUniformMass, rows: Rows, population: Any) -> Self:
-        usual = {"scheme": "umd", "ties": "whole", "delta": 0.0, "edges_share": 1.0}
+        usual = {"scheme": "umd", "ties": "whole", "delta": 0.0, "edges_share": 1.0, "sampling_rate": 1.0}
         unusual = [name for name, value in usual.items() if getattr(self, name) != value]
         if rows.weights is not None or rows.frequencies is not None:
             raise InputError("is given", "rows of a batch count once each: leave it out", argument="sample_weight")

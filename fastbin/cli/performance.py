@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     short_help="How well decisions by MODEL do on FILE, which has no outcomes yet.",
     epilog=options.examples(
         "fastbin performance credit.fbm batch.csv --threshold 0.5",
-        "fastbin performance credit.fbm batch.parquet --threshold 0.2 --cost 1,5 --about labels",
+        "fastbin performance credit.fbm batch.csv --threshold 0.2 --cost 1,5",
         "fastbin performance credit.fbm batch.csv --json | jq .metrics.precision",
     ),
 )

@@ -147,19 +147,23 @@ def _check_epsilon(epsilon: Any) -> float:
 def _check_ids(ids: Any, n: int) -> tuple[list[Any], Any]:
     """The ids as Python's integers and texts, and a key of each that breaks ties."""
     keys = hash_keys(ids, "fastbin label plan")
-    given, seen = _as_list(ids), dict[str, int]()
+    given, seen = _as_list(ids, "ids"), dict[str, int]()
     check_same_length(scores=range(n), ids=given)
     for at, value in enumerate(given):
         if not isinstance(value, (int, str)):
             raise InputTypeError(None, "ids are integers or text", argument="ids", at=at, value=value)
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise InputError(None, "an id that is an integer has 64 bits: give texts", argument="ids", at=at, value=value)
         if seen.setdefault(str(value), at) != at:
             problem = f"is {value!r}, as ids[{seen[str(value)]}] is"
             raise InputError(problem, "every row needs an id of its own", argument="ids", at=at, value=value)
     return given, keys
 
 
-def _as_list(column: Any) -> list[Any]:
+def _as_list(column: Any, argument: str) -> list[Any]:
     """The entries of a column as Python's own."""
+    if np.ndim(column) != 1 and not hasattr(column, "to_pylist"):
+        raise InputTypeError("has no entries in a row", "give a list or a column", argument=argument)
     given = column.to_pylist() if hasattr(column, "to_pylist") else column.tolist() if hasattr(column, "tolist") else column
     return [entry.item() if isinstance(entry, np.generic) else entry for entry in given]
 
@@ -292,7 +296,7 @@ class LabelPlan(State, Table):
         ndarray of int64, or of the type of the ids
             Row numbers from 0, or ids. Empty when the plan is done.
         """
-        return np.array([row for b in range(self.n_bins) for row in self._open_rows(b)], None if self._has_ids else np.int64)
+        return np.array([row for b in range(self.n_bins) for row in self._open_rows(b)], self._dtype)
 
     def update(self, rows: Any, labels: Any, *, positive: Any = None) -> None:
         """Take in the labels of rows that were asked for, of all of them or of some; bins that are done ask for no more.
@@ -311,7 +315,7 @@ class LabelPlan(State, Table):
         InputError
             For a row that the plan has not asked for, or whose label is another than before; then no label is taken in.
         """
-        given = _as_list(rows)
+        given = _as_list(rows, "rows")
         event = event_of(positive) or self.event
         if self.event and event != self.event:
             remedy = "the labels of one plan mean one event"
@@ -356,8 +360,15 @@ class LabelPlan(State, Table):
     # ------------------------------------------------------------------ what is known
 
     @property
+    def _dtype(self) -> Any:
+        """The type of `rows`: ids keep their own, and integers beside texts stay integers."""
+        if not self._has_ids:
+            return np.int64
+        return object if any(isinstance(row, int) for own in self._rows for row in own) else None
+
+    @property
     def _has_ids(self) -> bool:
-        return any(not isinstance(row, int) for own in self._rows for row in own[:1])
+        return any(not isinstance(row, int) for own in self._rows for row in own)
 
     @property
     def epsilon(self) -> float | None:

@@ -212,8 +212,8 @@ def _check_cost(cost: Any) -> tuple[float, float]:
     for at, value in enumerate((false_positive, false_negative)):
         if not 0.0 < value < math.inf:
             raise InputError(None, "a cost is a finite number above 0", argument="cost", at=at, value=value)
-    share = false_positive / (false_positive + false_negative)
-    if not 0.0 < share < 1.0:
+    shares = [own / (false_positive + false_negative) for own in (false_positive, false_negative)]
+    if not all(0.0 < share < 1.0 for share in shares):
         raise InputError(f"is {cost!r}", "one cost is so much larger that doubles lose the other", argument="cost")
     return false_positive, false_negative
 
@@ -240,6 +240,8 @@ def _divide(scores: Float64s, ones: UInt8s, seed: int, *, needs_pilot: bool) -> 
 def _places(scores: Float64s, n_cuts: int) -> Float64s:
     """Cuts between different scores of the pilot, which ascend, in steps of equal mass; ascending."""
     n = len(scores)
+    if n == 0:
+        return np.empty(0)
     ranks = np.unique(np.arange(1, n_cuts) * n // n_cuts)
     upper = np.unique(scores[ranks])
     lower_at = np.searchsorted(scores, upper) - 1

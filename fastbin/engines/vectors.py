@@ -10,6 +10,7 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s
 from fastbin._base.cells import TOLERANCE, TOLERANCE_FLOAT32
+from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.sql import sql
 from fastbin.export.vectors import MOST_CLASSES
@@ -51,7 +52,8 @@ class VectorRequest(NamedTuple):
 
     def in_polars(self, frame: Any) -> Any:
         """The frame with the new columns, which Polars computes batch by batch."""
-        import polars as pl
+        with needed_for("tables of Polars", package="polars"):
+            import polars as pl
 
         def values(rows: Any) -> Any:
             found = self.answers({name: rows.struct.field(name).to_arrow() for name in self.read})

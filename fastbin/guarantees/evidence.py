@@ -217,7 +217,9 @@ def is_of_batch(evidence: Evidence) -> bool:
 
 def refuse_designs(evidence: Evidence, what: str) -> None:
     """Raise where a design chose the labelled rows, and `what` would take them for draws of the population."""
-    remedy = "kind='conditional' and kind='ratio' by bound='clopper-pearson', and intervals by it, are proved"
+    remedy = (
+        "kind='conditional' and kind='ratio' by bound='clopper-pearson', and intervals by it, are proved of a model by itself"
+    )
     if is_stratified(evidence):
         raise GuaranteeError(
             "a plan chose the labelled rows bin by bin, so that their shares of bins and their class rate are its own, and "

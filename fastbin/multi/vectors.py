@@ -125,7 +125,7 @@ class VectorCalibration(Estimator[VectorModel]):
 
         {Warns}
         """
-        method = binary_method(self.calibrator)
+        method = binary_method(self.calibrator, of_classes=True)
         matrix, classes, truth = ClassBinning._check(self, P, labels, sample_weight)  # type: ignore[arg-type]
         other = None if unlabelled is None else check_matrix(unlabelled, self.inputs, len(classes), name="unlabelled")
         if other is not None and not len(other):

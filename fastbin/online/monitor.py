@@ -31,7 +31,7 @@ from fastbin._base.frames import check_same_index
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import as_model_or_set, as_model_set
 from fastbin.guarantees.certificate import name_cell
-from fastbin.guarantees.evidence import is_moved
+from fastbin.guarantees.evidence import is_moved, is_of_batch, refuse_designs
 from fastbin.intervals import beta_binomial, sidak
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -104,6 +104,9 @@ class Watched:
         if interval_alpha is None:  # one number, or all values of the bin where the mix inside it is not known
             intervals = np.concatenate([_served(own) for own in self._models])
         else:
+            for own in self._models:
+                if is_of_batch(own):
+                    refuse_designs(own, "a monitor of new rows")
             intervals = self.model.interval(interval_alpha)
             intervals = np.concatenate(intervals) if self.model.is_set else intervals
         widths = widths + np.concatenate([np.full(own.n_bins, own.delta) for own in self._models])

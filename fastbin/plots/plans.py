@@ -47,4 +47,5 @@ def plan_plot(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(places[:: max(1, plan.n_bins // 10)])
     ax.set_xlabel("bin, by ascending score")
     ax.set_ylabel("labels")
+    ax.margins(y=0.25)  # the legend needs room above the bars
     return finish(ax)

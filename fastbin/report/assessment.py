@@ -530,11 +530,14 @@ def assess_model(
 
 
 def _certificates_of(fitted: BinnedModel | ModelSet, alpha: float) -> tuple[tuple[Any, ...], str | None]:
-    """The certificates of all kinds, or why there are none."""
-    try:
-        return tuple(fitted.certificate(alpha=alpha, kind=each) for each in ("conditional", "marginal", "ece")), None
-    except GuaranteeError as error:
-        return (), str(error)
+    """The certificates of the kinds that there are; if there are none, why the first is not."""
+    found, refusals = [], []
+    for kind in ("conditional", "marginal", "ece"):
+        try:
+            found.append(fitted.certificate(alpha=alpha, kind=kind))
+        except GuaranteeError as error:
+            refusals.append(str(error))
+    return tuple(found), None if found else refusals[0]
 
 
 def _refuse_of_vectors(**given: Any) -> None:

@@ -23,7 +23,7 @@ from fastbin.assess.reliability import by_chance
 from fastbin.assess.samples import N_BINS, ChanceLevel
 from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, MOST_NAMED, NOT_CONTRADICTED, Judged, joint_verdict, judged
 from fastbin.export.form import as_vector_model
-from fastbin.guarantees.certificate import ABOUT, name_bins, name_cell, name_cells, sureness
+from fastbin.guarantees.certificate import name_bins, name_cell, name_cells, sureness
 from fastbin.guarantees.vectors import SHARE_OF_MEANS, TOP, VectorCertificate, served_elsewhere
 from fastbin.intervals.binomial import exact_ends
 from fastbin.multi.vectors import ServedRows, labels_in, served_in
@@ -385,7 +385,7 @@ def assess_vectors(
 
     promises, why = _promises(model, alpha)
     frequencies = test.frequencies
-    of_population = [promise for promise in promises if promise.about == ABOUT[0]]
+    of_population = [promise for promise in promises if promise.about == "population"]
     return VectorAssessment(
         model=model, alpha=alpha, n_samples=len(test.truth) if frequencies is None else int(frequencies.sum()),
         class_counts=tuple(np.bincount(test.truth, frequencies, len(classes)).astype(np.int64).tolist()),
@@ -404,7 +404,7 @@ def _promises(model: VectorModel, alpha: float) -> tuple[tuple[VectorCertificate
             model.certificate(alpha)
         except GuaranteeError as error:
             return (), str(error)
-    about = ABOUT if model.vector.unlabelled is not None else ABOUT[1:]
+    about = ("calibration rows",) if model.vector.unlabelled is None else ("population", "calibration rows")
     return tuple(model.certificate(alpha, about=each) for each in about), None
 
 

@@ -27,7 +27,7 @@ from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import check_counts
 from fastbin._model.provenance import with_estimator, with_shares
 from fastbin.guarantees.class_rates import Shares, rate_ends
-from fastbin.guarantees.evidence import has_edges_of_others, is_moved
+from fastbin.guarantees.evidence import has_edges_of_others, is_moved, is_of_batch, is_stratified
 from fastbin.guarantees.intervals import move_odds
 from fastbin.model import BinnedModel, IntervalBound
 from fastbin.model_set import as_model
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 # Cuts that probabilities are counted at by default: more of them where rates of rare events are told apart.
 CUTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
+MOST_CUTS = 500
 
 
 @dataclass(eq=False, repr=False)
@@ -244,6 +245,7 @@ class LabelShift(Calibrator):
             values=move_odds(np.asarray(model.values), p, q),
             odds_ratio=q * (1.0 - p) / ((1.0 - q) * p),
             rates=ClassRates(source, target),
+            decision=None,  # its promise is about the source
             provenance=provenance if shares is None else with_shares(provenance, shares.as_json()),
         )
         return self
@@ -283,6 +285,9 @@ class LabelShift(Calibrator):
             found = check_edges(self.cuts, model.score_range, "cuts")
             if len(found) == 0:
                 raise InputError("is empty", "give at least one score", argument="cuts")
+            if len(found) > MOST_CUTS:
+                remedy = f"give at most {MOST_CUTS}: each takes its part of alpha"
+                raise InputError(f"has {len(found)} entries", remedy, argument="cuts")
             return found
         if model.score_range != UNIT:
             remedy = "give cuts: a few scores that these rows did not choose"
@@ -377,8 +382,11 @@ def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
 
 def _has_fixed_edges(model: BinnedModel) -> bool:
     """Whether edges do not come from the samples that the tally counts."""
-    is_fixed = model.scheme in ("fixed-width", "explicit") or has_edges_of_others(model)
-    return is_fixed and model.counts is not None and not model.is_weighted and model.n_bins > 1
+    if model.counts is None or model.is_weighted or is_stratified(model) or is_of_batch(model):
+        return False
+    # A stream that goes on from a fit has explicit edges, which samples of that fit placed and the tally left out.
+    is_fixed = model.scheme in ("fixed-width", "explicit") and int(model.counts.sum()) == model.n_samples
+    return model.n_bins > 1 and (is_fixed or has_edges_of_others(model))
 
 
 def _shares_of_bins(model: BinnedModel, target: Int64s) -> Shares:

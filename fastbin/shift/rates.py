@@ -28,6 +28,7 @@ from fastbin._base.errors import InputError
 from fastbin._base.frames import check_same_index
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import check_per_bin
+from fastbin.guarantees.evidence import is_stratified
 from fastbin.intervals import clopper_pearson
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
@@ -412,6 +413,9 @@ class _ClassMasses(NamedTuple):
 def _class_masses(model: BinnedModel, source_rate: float | None) -> _ClassMasses:
     if model.kind != "step":
         raise InputError(f"the model is {model.kind!r}", "rates are estimated from bins: fit a binning")
+    if is_stratified(model):
+        problem = "the model is of a plan, which chose how many labels each bin has, so that P(bin | label) is not known"
+        raise InputError(problem, "take a model of a random sample, or method='labels' or 'known'")
     if model.counts is None:
         if source_rate is None:
             raise InputError("the model carries no tally, so source_rate, the rate its values are calibrated to, must be given")

@@ -82,7 +82,8 @@ class CalibrationRows(NamedTuple):
 
 def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows, draws: np.random.RandomState) -> Any:
     """A fitted calibrator for two classes, else a fitted estimator of `fastbin.multi`; `draws` the seed where it has none."""
-    binary = binary_method(CertifiedCalibration() if calibrator is None else calibrator).calibrator
+    of_classes = rows.scores.ndim > 1
+    binary = binary_method(CertifiedCalibration() if calibrator is None else calibrator, of_classes=of_classes).calibrator
     if calibrator is not None and calibrator.get_params().get("seed", 0) is None:
         binary.set_params(seed=draws.randint(np.iinfo(np.int32).max))
     if rows.scores.ndim == 1 and not has_probabilities(estimator):
