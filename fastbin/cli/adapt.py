@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     epilog=options.examples(
         "fastbin adapt credit.fbm --target-labels t.csv --label y -o new.fbm",
         "fastbin adapt credit.fbm --target-scores t.csv --score p -o new.fbm",
-        "fastbin adapt credit.fbm --target-scores t.csv --source-rows scores.csv --score p --label y -o new.fbm",
+        "fastbin adapt credit.fbm --target-scores t.csv --source-rows s.csv -o new.fbm",
         "fastbin adapt credit.fbm --target-rate 0.02 -o new.fbm",
     ),
 )
