@@ -286,12 +286,13 @@ fastbin_status fastbin_vector_predict(const fastbin_set *set, const double *prob
     const double *p = probabilities + first * n;
     double *value = values + first * n;
     size_t n_block = n_rows - first < ROWS_AT_A_TIME ? n_rows - first : ROWS_AT_A_TIME, bad = first_bad(p, n_block * n);
-    if (bad < n_block * n) {
-      if (bad_entry) *bad_entry = first * n + bad;
-      return is_nan(p[bad]) ? FASTBIN_ERROR_SCORE_NAN : FASTBIN_ERROR_SCORE_RANGE;
-    }
+    int is_bad = bad < n_block * n;
+    if (is_bad) n_block = bad / n; /* the rows before have their values all the same */
     if (set->spec.vector->of_models > 0.0) of_models(set, p, n_block, value);
     finish(set->spec.vector, n, p, n_block, value);
+    if (!is_bad) continue;
+    if (bad_entry) *bad_entry = first * n + bad;
+    return is_nan(p[bad]) ? FASTBIN_ERROR_SCORE_NAN : FASTBIN_ERROR_SCORE_RANGE;
   }
   return FASTBIN_OK;
 }
