@@ -19,7 +19,7 @@
 enum { MOST_ROWS = 5000, MOST_CLASSES = 8, MOST_PARAMETERS = MOST_CLASSES * MOST_CLASSES + MOST_CLASSES };
 #define N_FITS 60
 /* For the bits of all fits of digest_of_fits(). It changes only where the rule of a fit does, which CHANGELOG.md then says. */
-#define DIGEST UINT64_C(0x2EF7D5B3EBAE614B)
+#define DIGEST UINT64_C(0x8515EAEAD16361DA)
 
 typedef struct rows {
   double z[MOST_ROWS * MOST_CLASSES], offsets[MOST_ROWS * MOST_CLASSES], weights[MOST_ROWS];
