@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s
-from fastbin._base.checks import as_scores, check_alpha, check_choice, check_number, check_unit_interval, clip_scores
-from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
+from fastbin._base.checks import as_scores, check_alpha, check_choice, check_unit_interval, clip_scores
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
 from fastbin._base.table import Columns, Table
 from fastbin._fit.tally import check_per_bin
+from fastbin.decide.thresholds import check_cost
 from fastbin.guarantees.certificate import about_ties, label_words, sentences, sureness
 from fastbin.guarantees.evidence import has_steps, has_whole_ties, require_interior
 from fastbin.guarantees.rising import ranks_of_cuts
@@ -180,7 +181,7 @@ def performance(
     (0.74, 0.82)
     """
     alpha, about = check_alpha(alpha), check_choice(about, "about", ABOUT)
-    threshold, cost = check_unit_interval(threshold, "threshold"), _check_cost(cost)
+    threshold, cost = check_unit_interval(threshold, "threshold"), None if cost is None else check_cost(cost)
     if isinstance(model, ModelSet):
         raise GuaranteeError(
             f"model is a set of {len(model):,} models, and Theorem F22 is about the bins of one; take each of set.models with "
@@ -197,19 +198,6 @@ def performance(
         _metrics(rows, *rows.estimates(), cost), _ends_of_metrics(rows, hits, misses, ones, cost),
         (*sentences("training"), STAYS, *[INDEPENDENT] * (about == "labels"), *about_ties(fitted)), fitted.event,
     )  # fmt: skip
-
-
-def _check_cost(cost: Any) -> tuple[float, float] | None:
-    if cost is None:
-        return None
-    if not isinstance(cost, (tuple, list, np.ndarray)) or len(cost) != 2:
-        remedy = "pass a pair: of a false positive, and of a false negative"
-        raise InputTypeError(None, remedy, argument="cost", value=cost)
-    pair = check_number(cost[0], "cost"), check_number(cost[1], "cost")
-    for at, each in enumerate(pair):
-        if not 0.0 <= each < math.inf:
-            raise InputError(None, "costs are finite, and not negative", argument="cost", at=at, value=each)
-    return pair
 
 
 def _positive_steps(model: BinnedModel, threshold: float) -> Bools:
@@ -244,14 +232,17 @@ class _Decided(NamedTuple):
 
     @property
     def n_rows(self) -> int:
+        """Rows in all."""
         return int(self.below.sum() + self.above.sum())
 
     @property
     def n_unknown(self) -> int:
+        """Rows in cells without a calibration sample."""
         return int((self.below + self.above)[self.samples == 0].sum())
 
     @property
     def n_divided(self) -> int:
+        """Rows in cells that the threshold divides."""
         return int((self.below + self.above)[(self.below > 0) & (self.above > 0)].sum())
 
     def estimates(self) -> tuple[float, float]:

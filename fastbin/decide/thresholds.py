@@ -91,7 +91,7 @@ def accept_threshold(
     start until one fails, and the last that passed gives the threshold. A promise that fails needs the first false test to
     pass, which the pilot alone determines.
 
-    One threshold needs no pilot, and counts all rows. Weighted rows have no exact test, and there is no argument for them.
+    One threshold needs no pilot, and counts all rows. Weighted rows have no exact test, so weights are not taken.
 
     O(n log n) time for n rows.
 
@@ -141,6 +141,7 @@ class _Band(NamedTuple):
 
     @property
     def sign(self) -> float:
+        """By which scores are multiplied, so that larger ones belong to the band."""
         return 1.0 if self.name == ACCEPT else -1.0
 
     @property
@@ -179,7 +180,7 @@ def _check_goal(precision: Any, npv: Any, cost: Any, delta: float) -> _Goal:
         if precision is not None or npv is not None:
             remedy = "give either that, or targets"
             raise InputError("stands for targets of precision and npv", remedy, argument="cost")
-        pair = _check_cost(cost)
+        pair = _check_weighed_cost(cost)
         target = pair[0] / (pair[0] + pair[1])
         accept, reject = _Band(ACCEPT, target, delta / 2.0), _Band(REJECT, pair[1] / (pair[0] + pair[1]), delta / 2.0)
         return _Goal(None, None, pair, delta, (accept, reject))
@@ -205,17 +206,27 @@ def _check_target(value: Any, argument: str) -> float:
     return target
 
 
-def _check_cost(cost: Any) -> tuple[float, float]:
-    if isinstance(cost, str) or not hasattr(cost, "__len__") or len(cost) != 2:
-        raise InputTypeError("must be two numbers, (false positive, false negative)", argument="cost", value=cost)
-    false_positive, false_negative = (check_number(value, "cost") for value in cost)
-    for at, value in enumerate((false_positive, false_negative)):
-        if not 0.0 < value < math.inf:
-            raise InputError(None, "a cost is a finite number above 0", argument="cost", at=at, value=value)
-    shares = [own / (false_positive + false_negative) for own in (false_positive, false_negative)]
-    if not all(0.0 < share < 1.0 for share in shares):
+def check_cost(cost: Any) -> tuple[float, float]:
+    """The costs of a false positive and of a false negative: finite, and not negative."""
+    if not isinstance(cost, (tuple, list, np.ndarray)) or len(cost) != 2:
+        remedy = "it must be two numbers, (false positive, false negative)"
+        raise InputTypeError(None, remedy, argument="cost", value=cost)
+    pair = check_number(cost[0], "cost"), check_number(cost[1], "cost")
+    for at, value in enumerate(pair):
+        if not 0.0 <= value < math.inf:
+            raise InputError(None, "costs are finite, and not negative", argument="cost", at=at, value=value)
+    return pair
+
+
+def _check_weighed_cost(cost: Any) -> tuple[float, float]:
+    """Costs of which each has a share that a double can tell from all and from nothing."""
+    pair = check_cost(cost)
+    for at, value in enumerate(pair):
+        if value == 0.0:
+            raise InputError(None, "a threshold weighs two costs above 0", argument="cost", at=at, value=value)
+    if not all(0.0 < value / sum(pair) < 1.0 for value in pair):
         raise InputError(f"is {cost!r}", "one cost is so much larger that doubles lose the other", argument="cost")
-    return false_positive, false_negative
+    return pair
 
 
 def _check_thresholds(thresholds: Any) -> Float64s:
