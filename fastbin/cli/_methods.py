@@ -74,11 +74,11 @@ def make_calibrator(method: str, given: Mapping[str, Any]) -> Calibrator:
     return calibrator(**entry.settled, **given)
 
 
-def check_threads(method: str) -> None:
-    """Refuse a number of threads for a method whose fit takes none."""
-    supporting = [name for name in METHODS if "n_threads" in inspect.signature(_class_of(name).fit).parameters]
+def check_fit(method: str, option: str, argument: str) -> None:
+    """Refuse an option for a method whose fit does not take this argument."""
+    supporting = [name for name in METHODS if argument in inspect.signature(_class_of(name).fit).parameters]
     if method not in supporting:
-        _refuse("threads", method, supporting)
+        _refuse(option, method, supporting)
 
 
 def _refuse(option: str, method: str, supporting: list[str]) -> NoReturn:

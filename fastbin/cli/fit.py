@@ -19,7 +19,7 @@ from fastbin.cli import _options as options
 from fastbin.cli import _show
 from fastbin.cli._console import counting_passes, note, reading, working
 from fastbin.cli._files import Output
-from fastbin.cli._methods import DEFAULT, METHODS, SCALERS, check_threads, make_calibrator
+from fastbin.cli._methods import DEFAULT, METHODS, SCALERS, check_fit, make_calibrator
 from fastbin.cli._tables import RowOptions, as_keys, check_held, errors_in, is_vector, matrix_columns, matrix_of, read_rows
 from fastbin.io import Table
 from fastbin.tables.files import ColumnReader
@@ -65,6 +65,7 @@ OF_SETS = {
         "fastbin fit scores.csv --method isotonic -o credit.fbm",
         "fastbin fit scores.csv --segment region -o regions.fbm",
         "fastbin fit labelled.csv --plan plan.json -o credit.fbm",
+        "fastbin fit drawn.csv --method umd --population batch.csv -o batch.fbm",
         "fastbin fit animals.csv --classes cat,dog,cow --label animal -o animals.fbm",
         "fastbin fit animals.csv --classes cat,dog,cow --label animal --vectors -o v.fbm",
     )
@@ -147,6 +148,11 @@ OF_SETS = {
     "--out-of-range refuse|clip",
     "What the model does with scores outside the range: an error, or the answer of the nearest end.",
 )
+@options.option(
+    "--population FILE",
+    "The scores of all rows of a batch of known size, of which those with labels were drawn at random; the promise is about it.",
+    options.PATH,
+)
 @options.option("--plan PLAN", "FILE holds labels of the rows that this plan of `fastbin plan` asked for.", options.PATH)
 @options.option("--id id_column COLUMN", "--plan: what identifies a row, as in `fastbin plan`.")
 @options.option("--threads N", "Threads of a fit in memory.", options.COUNT, 1)
@@ -155,7 +161,7 @@ OF_SETS = {
 @options.tables
 def command(
     file: str, output: str | None, method: str, threads: int, alpha: float, quiet: bool, rows: RowOptions, plan: str | None,
-    id_column: str | None, **configuration: Any,
+    id_column: str | None, population: str | None, **configuration: Any,
 ) -> None:  # fmt: skip
     """Fit a calibrator to FILE, show what it promises, and write a model where -o says.
 
@@ -174,14 +180,15 @@ def command(
         given["scheme"] = "split"
     of_set = {name: given.pop(name) for names in OF_SETS.values() for name in names if name in given}
     _check_set_options(of_set, rows)
-    others = (plan, of_set.get("unlabelled"))
+    others = (plan, population, of_set.get("unlabelled"))
     out = Output(output, reads=(file, *(other for other in others if other is not None)))
     model: BinnedModel | ModelSet | VectorModel
     if plan is not None or id_column is not None:
         model, columns = _fit_plan(file, plan, id_column, rows)
     elif rows.have_cells:
-        if threads > 1:
-            raise click.UsageError("--threads does not go with --segment and --classes")
+        for option, is_given in (("threads", threads > 1), ("population", population is not None)):
+            if is_given:
+                raise click.UsageError(f"--{option} does not go with --segment and --classes")
         fit: Any = _fit_segments if rows.segment is not None else _fit_classes
         chosen = method if _given({"method": method}) else None
         with warnings.catch_warnings(record=True) as caught:
@@ -192,10 +199,14 @@ def command(
     else:
         calibrator = make_calibrator(method, given)
         if threads > 1:
-            check_threads(method)
+            check_fit(method, "threads", "n_threads")
+        more: dict[str, Any] = {} if threads == 1 else {"n_threads": threads}
+        if population is not None:
+            check_fit(method, "population", "population")
+            more["population"] = _scores(rows, population)
         table = rows.open(file)
         columns = rows.columns(table)
-        model = _fit(table, columns, calibrator, {} if threads == 1 else {"n_threads": threads}, rows.positive)
+        model = _fit(table, columns, calibrator, more, rows.positive)
     out.write(model.to_bytes())
     if quiet:
         return
@@ -238,7 +249,7 @@ def _fit(
     table: Table, columns: dict[str, str], calibrator: Calibrator, options: dict[str, Any], positive: str | None
 ) -> BinnedModel:
     """Fit all rows as arrays, or in passes if there are too many and the method can."""
-    in_passes = hasattr(calibrator, "fit_batches") and calibrator._why_all_rows() is None
+    in_passes = hasattr(calibrator, "fit_batches") and calibrator._why_all_rows() is None and "population" not in options
 
     def read() -> Generator[tuple[Array, ...], None, None]:
         reader, held = ColumnReader(table, columns, label="labels", positive=positive, whole=("sample_weight",)), 0
@@ -331,6 +342,12 @@ def _fit_classes(
     with errors_in(table, columns), working("fitting"):
         made = estimator(classes=classes, inputs=rows.inputs, **parameters, **of_set)
         return made.fit(matrix_of(arrays), labels, sample_weight=arrays.get("sample_weight"), **more).model_, columns
+
+
+def _scores(rows: RowOptions, path: str) -> Array:
+    """The scores of another file, whose column is called as that of the first, or as usual."""
+    table = rows.open(path)
+    return read_rows(table, {"population": rows.score_column(table)}, {}).arrays["population"]
 
 
 def _unlabelled(rows: RowOptions, path: str) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -12,7 +13,7 @@ import numpy as np
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError, InputError
-from fastbin._core.schemes import ClassRate
+from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.class_rates import rate_ends, shares_of
 from fastbin.guarantees.evidence import (
     Atoms,
@@ -250,9 +251,8 @@ def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float
     the ends are moved by the worst rates in these intervals. By the union bound this holds at any sample size, if label shift
     does.
 
-    Half of alpha goes to the bins and the rest in equal parts to the rates that were counted; if none was, all of it goes to
-    the bins. A rate that was estimated from scores at fixed cuts gets a third (fastbin, Theorem F23), and half of the rest goes
-    to the bins. `at_source(share)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
+    `_levels` splits alpha. A rate that was estimated from scores at fixed cuts has the interval of fastbin, Theorem F23.
+    `at_source(level)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
 
     A known rate at which samples with label 0 were kept multiplies the odds by itself: no error, and no alpha (Theorem F27).
     """
@@ -265,14 +265,28 @@ def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float
             "these are known (files of fastbin 0.1.0 do not); an interval without their error would not cover; move the "
             "source model again with fb.shift.LabelShift or `fastbin adapt`"
         )
+    of_bins, of_source, of_target = _levels(evidence.n_samples, rates, alpha)
+    p_low, p_high = _rate_interval(rates.source, of_source)
     is_estimated = rates.target.origin == "estimated"
-    rest = alpha * (2.0 / 3.0) if is_estimated else alpha
-    n_counted = sum(rate.origin == "counted" for rate in rates)
-    share = rest / (2.0 * n_counted) if n_counted else 0.0
-    p_low, p_high = _rate_interval(rates.source, share)
-    q_low, q_high = _estimated_interval(evidence, alpha / 3.0) if is_estimated else _rate_interval(rates.target, share)
-    ends = at_source(rest / 2.0 if n_counted else rest)
+    q_low, q_high = _estimated_interval(evidence, of_target) if is_estimated else _rate_interval(rates.target, of_target)
+    ends = at_source(of_bins)
     return np.stack([move_odds(ends[:, 0], p_high, q_low), move_odds(ends[:, 1], p_low, q_high)], axis=1)
+
+
+def _levels(n_samples: int, rates: ClassRates, alpha: float) -> tuple[float, float, float]:
+    """The parts of alpha for the bins, the source's rate and the target's: in proportion to their standard errors.
+
+    This about minimises the sum of half-widths. A part may depend on nothing that its interval is random in, so that the sizes
+    of the bins, which the scores decide, are not looked at: a bin is taken to hold a tenth of the samples. Rates that are
+    given have no error.
+    """
+    errors = [math.sqrt(10.0 / n_samples)]
+    for rate in rates:
+        # An estimated rate compares scores of the target with those of the source.
+        variance = {"given": 0.0, "counted": 1.0, "estimated": 1.0}[rate.origin] / max(1, rate.n_samples)
+        errors.append(math.sqrt(variance + (1.0 / n_samples if rate.origin == "estimated" else 0.0)))
+    of_bins, of_source, of_target = (alpha * error / sum(errors) for error in errors)
+    return of_bins, of_source, of_target
 
 
 def _estimated_interval(evidence: Evidence, level: float) -> tuple[float, float]:

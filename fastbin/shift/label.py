@@ -339,8 +339,8 @@ class LabelShift(Calibrator):
     def interval(self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True) -> Float64s:
         """An interval for the target frequency of label 1 in each bin, the uncertainty of both class rates included.
 
-        Those of ``model_``, and of its file: half of alpha goes to the bins' intervals at the source, the rest to exact
-        intervals for the rates that were counted (Clopper & Pearson 1934); by the union bound the moved ends then cover with
+        Those of ``model_``, and of its file: the bins' intervals at the source and the exact intervals of the rates that
+        were counted (Clopper & Pearson 1934) share alpha in proportion to their standard errors; by the union bound the moved ends then cover with
         probability at least 1 - alpha, for any sample sizes, if label shift holds (equation (15)). Rates that were given are
         taken as exact.
 
@@ -351,7 +351,7 @@ class LabelShift(Calibrator):
         bound : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
             For the bins at the source; see `BinnedModel.interval`.
         simultaneous : bool
-            Whether the bins' half of alpha is shared among them.
+            Whether the bins share their part of alpha.
 
         Returns
         -------

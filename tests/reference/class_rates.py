@@ -47,3 +47,9 @@ def moved_odds(p: float, source: float, target: float) -> float:
         return p
     odds = p / (1 - p) * target / (1 - target) * (1 - source) / source
     return odds / (1 + odds)
+
+
+def parts(alpha: float, variances: list[float]) -> list[float]:
+    """alpha in proportion to standard errors."""
+    errors = [variance**0.5 for variance in variances]
+    return [alpha * error / sum(errors) for error in errors]

@@ -97,6 +97,22 @@ def test_weights_are_frequencies_or_importance_weights(
     assert fb.load("m.fbm") == fb.UniformMassBinning().fit(SCORES, LABELS, weights).model_
 
 
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_batch_of_known_size(in_memory: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not in_memory:
+        monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 5)
+    drawn = slice(None, None, 4)
+    rows = zip(SCORES[drawn].tolist(), LABELS[drawn].tolist(), strict=True)
+    Path("drawn.csv").write_text("p,y\n" + "".join(f"{score!r},{int(label)}\n" for score, label in rows))
+    done = run("fit", "drawn.csv", "--method", "umd", "--n-bins", "5", "--population", "s.csv", "-o", "m.fbm")
+    expected = fb.UniformMassBinning(n_bins=5).fit(SCORES[drawn], LABELS[drawn], population=SCORES).model_
+    assert fb.load("m.fbm") == expected
+    assert "among all rows of the batch" in done.output
+    said = refusal("fit", "s.csv", "--method", "umd", "--population", "drawn.csv", "-o", "m.fbm")
+    assert said.startswith("s.csv, line ")
+    assert "which population holds" in said
+
+
 def test_files_beyond_memory_are_fitted_in_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit, "ROWS_AS_ARRAYS", 500)
     monkeypatch.setattr(UniformMassBinning, "fit", None)
@@ -259,6 +275,11 @@ def test_refusals(arguments: list[str], message: str) -> None:
         (
             ["s.csv", "-o", "m.fbm", "--method", "isotonic", "--threads", "2"],
             "--method isotonic does not support --threads; supported by certified, umd, ze, ums, umb, scaling-binning",
+        ),
+        (["s.csv", "-o", "m.fbm", "--population", "s.csv"], "--method certified does not support --population; supported by umd"),
+        (
+            ["s.csv", "-o", "m.fbm", "--segment", "p", "--population", "s.csv"],
+            "--population does not go with --segment and --classes",
         ),
         (
             ["s.csv", "-o", "m.fbm", "--method", "platt", "--n-bins", "5"],

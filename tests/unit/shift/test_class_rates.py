@@ -104,16 +104,21 @@ def test_the_rate_has_an_exact_interval(method: str) -> None:
 
 def test_the_intervals_of_bins() -> None:
     cal = moved()
-    lower, upper = rate_ends(Shares.of_rows(np.array(CUTS), SOURCE, LABELS, TARGET), 0.1 / 3)
-    (p_low, p_high), at_source = clopper_pearson([int(LABELS.sum())], [3000], 0.1 / 3)[0], cal.source_model_.interval(0.1 / 3)
+    of_bins, of_source, of_target = twin.parts(0.1, [10 / 3000, 1 / 3000, 1 / len(TARGET) + 1 / 3000])
+    lower, upper = rate_ends(Shares.of_rows(np.array(CUTS), SOURCE, LABELS, TARGET), of_target)
+    (p_low, p_high), at_source = (
+        clopper_pearson([int(LABELS.sum())], [3000], of_source)[0],
+        cal.source_model_.interval(of_bins),
+    )
     expected = [[twin.moved_odds(low, p_high, lower), twin.moved_odds(high, p_low, upper)] for low, high in at_source]
     np.testing.assert_allclose(cal.model_.interval(0.1), expected, rtol=1e-9)
 
 
 def test_a_given_source_rate_takes_no_alpha() -> None:
     cal = moved(source_rate=0.5)
-    lower, upper = rate_ends(Shares.of_rows(np.array(CUTS), SOURCE, LABELS, TARGET), 0.1 / 3)
-    at_source = cal.source_model_.interval(0.2 / 3)
+    of_bins, of_target = twin.parts(0.1, [10 / 3000, 1 / len(TARGET) + 1 / 3000])
+    lower, upper = rate_ends(Shares.of_rows(np.array(CUTS), SOURCE, LABELS, TARGET), of_target)
+    at_source = cal.source_model_.interval(of_bins)
     expected = [[twin.moved_odds(low, 0.5, lower), twin.moved_odds(high, 0.5, upper)] for low, high in at_source]
     np.testing.assert_allclose(cal.model_.interval(0.1), expected, rtol=1e-9)
 
