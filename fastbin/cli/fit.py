@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from fastbin._base.array_types import Array
-from fastbin._base.checks import event_of
+from fastbin._base.checks import check_score_range, check_scores, event_of
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.suspicions import FALLS, HARD_LABELS
 from fastbin._model import view
@@ -150,7 +150,7 @@ OF_SETS = {
 )
 @options.option(
     "--population FILE",
-    "The scores of all rows of a batch of known size, of which those with labels were drawn at random; the promise is about it.",
+    "The scores of all rows of a batch, of which the labelled ones were drawn at random; the promise is about this batch.",
     options.PATH,
 )
 @options.option("--plan PLAN", "FILE holds labels of the rows that this plan of `fastbin plan` asked for.", options.PATH)
@@ -203,7 +203,7 @@ def command(
         more: dict[str, Any] = {} if threads == 1 else {"n_threads": threads}
         if population is not None:
             check_fit(method, "population", "population")
-            more["population"] = _scores(rows, population)
+            more["population"] = _scores(rows, population, calibrator)
         table = rows.open(file)
         columns = rows.columns(table)
         model = _fit(table, columns, calibrator, more, rows.positive)
@@ -344,10 +344,13 @@ def _fit_classes(
         return made.fit(matrix_of(arrays), labels, sample_weight=arrays.get("sample_weight"), **more).model_, columns
 
 
-def _scores(rows: RowOptions, path: str) -> Array:
+def _scores(rows: RowOptions, path: str, calibrator: Calibrator) -> Array:
     """The scores of another file, whose column is called as that of the first, or as usual."""
     table = rows.open(path)
-    return read_rows(table, {"population": rows.score_column(table)}, {}).arrays["population"]
+    columns = {"population": rows.score_column(table)}
+    scores = read_rows(table, columns, {}).arrays["population"]
+    with errors_in(table, columns):  # the fit would speak of the file of samples
+        return check_scores(scores, check_score_range(calibrator.score_range), "population")
 
 
 def _unlabelled(rows: RowOptions, path: str) -> Array:

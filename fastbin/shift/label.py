@@ -340,9 +340,9 @@ class LabelShift(Calibrator):
         """An interval for the target frequency of label 1 in each bin, the uncertainty of both class rates included.
 
         Those of ``model_``, and of its file: the bins' intervals at the source and the exact intervals of the rates that
-        were counted (Clopper & Pearson 1934) share alpha in proportion to their standard errors; by the union bound the moved ends then cover with
-        probability at least 1 - alpha, for any sample sizes, if label shift holds (equation (15)). Rates that were given are
-        taken as exact.
+        were counted (Clopper & Pearson 1934) share alpha in proportion to their standard errors; by the union bound the moved
+        ends then cover with probability at least 1 - alpha, for any sample sizes, if label shift holds (equation (15)). Rates
+        that were given are taken as exact.
 
         Parameters
         ----------

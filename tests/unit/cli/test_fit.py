@@ -111,6 +111,9 @@ def test_a_batch_of_known_size(in_memory: bool, monkeypatch: pytest.MonkeyPatch)
     said = refusal("fit", "s.csv", "--method", "umd", "--population", "drawn.csv", "-o", "m.fbm")
     assert said.startswith("s.csv, line ")
     assert "which population holds" in said
+    Path("bad.csv").write_text("p\n0.5\n1.5\n")
+    said = refusal("fit", "drawn.csv", "--method", "umd", "--population", "bad.csv")
+    assert said.startswith("bad.csv, line 3, column p: the value is 1.5, outside [0, 1]")
 
 
 def test_files_beyond_memory_are_fitted_in_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +279,10 @@ def test_refusals(arguments: list[str], message: str) -> None:
             ["s.csv", "-o", "m.fbm", "--method", "isotonic", "--threads", "2"],
             "--method isotonic does not support --threads; supported by certified, umd, ze, ums, umb, scaling-binning",
         ),
-        (["s.csv", "-o", "m.fbm", "--population", "s.csv"], "--method certified does not support --population; supported by umd"),
+        (
+            ["s.csv", "-o", "m.fbm", "--population", "s.csv"],
+            "--method certified does not support --population; supported by umd",
+        ),
         (
             ["s.csv", "-o", "m.fbm", "--segment", "p", "--population", "s.csv"],
             "--population does not go with --segment and --classes",
