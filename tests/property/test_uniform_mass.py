@@ -194,7 +194,7 @@ def test_row_order_does_not_change_a_byte(scheme: str, ties: str, weighting: str
 
 
 # So many are sorted in this test, which compares with slow code; LARGE are more.
-FEW = 2**15
+FEW = 2**13
 LARGE = FEW + 232
 
 

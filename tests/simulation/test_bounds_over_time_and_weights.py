@@ -19,7 +19,7 @@ from fastbin.intervals import (
 )
 from fastbin.theory import running_variance, theorem6, theorem10
 
-PATHS = sizes((1000, 400, 21), (20_000, 1000, 22))
+PATHS = sizes((500, 400, 21), (20_000, 1000, 22))
 
 
 @pytest.mark.sampled
@@ -80,7 +80,7 @@ INTERVALS: dict[str, Callable[..., np.ndarray]] = {
     "betting": lambda w, y, bound, bins: betting(w, y, ALPHA, bound, bins=bins),
     "betting in order": lambda w, y, bound, bins: betting_in_order(w, y, ALPHA, bound, bins=bins),
 }
-REPETITIONS = sizes((400, 31), (20_000, 32))
+REPETITIONS = sizes((150, 31), (20_000, 32))
 
 
 @pytest.mark.sampled

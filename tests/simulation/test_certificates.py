@@ -20,7 +20,7 @@ from fastbin import guarantees, theory
 from fastbin._fit.tally import linf_isotonic
 from fastbin.intervals import clopper_pearson, sidak
 
-BOTH = sizes((1500, 11), (20_000, 12))
+BOTH = sizes((600, 11), (20_000, 12))
 SCHEMES = ["umd", "ze", "umb", "ums", "fixed-width"]
 # Every population under the main scheme; under the others those that are hard in different ways. (Equal widths do not cut the
 # atoms of "tied" at positions that the simulation knows.)

@@ -15,7 +15,7 @@ from simulation.simulation import POPULATIONS, Population, truth
 import fastbin as fb
 
 N, N_BINS = 300, 5
-BOTH = sizes((600, 81), (20_000, 82))
+BOTH = sizes((250, 81), (20_000, 82))
 # The map may be wrong by far: "none" takes each score for its frequency, which it is in "linear" alone.
 CASES = [
     (scheme, scaler, name)

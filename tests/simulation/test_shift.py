@@ -23,7 +23,7 @@ def experiment(name: str) -> ModuleType:
     return script(REPOSITORY / "bench" / "papers" / f"{name}.py")
 
 
-REPETITIONS = sizes(80, 1000)
+REPETITIONS = sizes(40, 1000)
 
 
 class Tilted:

@@ -23,7 +23,7 @@ import fastbin as fb
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
 
 N = 11
-BOTH = sizes((1500, 91), (20_000, 92))
+BOTH = sizes((600, 91), (20_000, 92))
 
 Calibrator = fb.UniformMassBinning | fb.FixedWidthBinning | fb.VennAbers
 # By the seed of a repetition.
