@@ -169,6 +169,11 @@ FINE_FITS = {
     )
 }
 
+# A monitor, whose evidence is a mean of some hundred exponentials after each outcome.
+LABEL_US = Quantity("update, an outcome", "us")
+UPDATE_TO_EXP = Quantity("update / np.exp of as many numbers")
+COUNTS_MS = Quantity("update by counts, a batch", "ms")
+
 # Segments, whose rows come in random order, with keys of 20 bits; every fifth score is rounded to hundredths.
 SEGMENTS_TO_SORT = Quantity("fit of all segments / np.sort of all scores")
 ONE_BY_ONE_TO_SEGMENTS = Quantity("a fit of each segment / fit of all")
