@@ -31,6 +31,8 @@ READERS: dict[str, Callable[[bytes], Any]] = {
 OTHER_INTERVALS = {
     "0.1.0/models/label-shift": "the file does not say how the target rate was estimated, and 0.1.0 took it as exact",
     "0.1.0/models/label-shift-known": "the file does not say that the target rate was known",
+    "08191bb/models/label-shift": "alpha is divided among bins and rates by their standard errors, and no longer in halves",
+    "08191bb/models/label-shift-known": "the same",
     "08191bb/models/umb-whole": "the edge of its highest bin is not written, and it does not say of how many bins that is one",
 }
 

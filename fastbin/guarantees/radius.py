@@ -16,11 +16,14 @@ from fastbin.guarantees.law import failures_above, failures_beyond, near_failure
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import as_counts, special_functions
 
-# Cells of which Hoeffding's inequality says that they fail so rarely, beside Sidak's level, are not computed exactly.
-_NEGLIGIBLE = 1e-9
 # Up to so many different counts the radius is found to the first of these distances, else to the second: the sums of many
 # different counts have no large steps, and each takes long.
 _FEW, _PRECISIONS = 50, (1e-12, 1e-6)
+# Cells of which Hoeffding's inequality says that they fail so rarely, beside Sidak's level, are not computed exactly; of few
+# and of many different counts.
+NEGLIGIBLE, _NEGLIGIBLE_OF_MANY = 1e-9, 1e-6
+# So few places at which the chances may jump are looked at; more would take more steps than halving.
+_FEW_JUMPS = 2
 # Points of the first grid for the worst frequency. 256 found the maximum of all candidates in each of 3,000 trials.
 _SCAN = 256
 
@@ -59,10 +62,11 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None, label_
 
     Notes
     -----
-    Cells that fail by Hoeffding's inequality with a probability below 1e-9 of Sidak's level enter with that bound, so that the
-    result may be too large by their share, and never too small. Some twenty sums over the different counts among the others,
-    with 16 frequencies each, and one with all: tenths of a second for hundreds of different counts, and for thousands. With
-    label sums some forty sums over the different cells: about ten milliseconds for ten cells, and seconds for thousands.
+    Cells that fail by Hoeffding's inequality with a probability below 1e-9 of Sidak's level (1e-6 with more than 50
+    different counts) enter with that bound, so that the result may be too large by their share, and never too small. Some
+    twenty sums over the different counts among the others, with 16 frequencies each, and one with all: tenths of a second
+    for hundreds of different counts, and for thousands. With label sums some twenty sums over the different cells: about
+    ten milliseconds for ten cells, and seconds for thousands.
 
     Examples
     --------
@@ -87,26 +91,42 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None, label_
         return 0.0
     cells, repeats = np.unique(np.stack([sizes[held].astype(np.float64), moved[held]]), axis=1, return_counts=True)
     level, limit = sidak(alpha, int(repeats.sum())), math.log1p(-alpha)
+    is_many = cells.shape[1] > _FEW
+    precision = _PRECISIONS[is_many]
 
     def is_enough(epsilon: float, of: Failures = _worst) -> bool:
         """Whether the logarithms of the chances to hold add to log(1 - alpha) at least."""
-        failures = failures_within(cells[0], epsilon - cells[1], level, of)
+        failures = failures_within(cells[0], epsilon - cells[1], (_NEGLIGIBLE_OF_MANY if is_many else NEGLIGIBLE) * level, of)
         return float(failures.max()) < 1.0 and float((repeats * np.log1p(-failures)).sum()) >= limit
 
-    precision = _PRECISIONS[cells.shape[1] > _FEW]
     top = float((np.sqrt(math.log(2.0 / level) / (2.0 * cells[0])) + cells[1]).max())
     # A no near the worst frequencies alone is final. The last yes is confirmed by all frequencies, and corrected upwards.
-    low, radius = _bisected(lambda epsilon: is_enough(epsilon, near_failures), 0.0, top, precision)
+    low, radius = _narrowed(lambda epsilon: is_enough(epsilon, near_failures), 0.0, top, precision, cells[0])
     step = precision
     while radius < top and not is_enough(radius):
         low, radius, step = radius, min(top, radius + step), 16.0 * step
-    return _bisected(is_enough, low, radius, precision)[1]
+    return _narrowed(is_enough, low, radius, precision, cells[0])[1]
 
 
-def _bisected(holds: Callable[[float], bool], low: float, high: float, precision: float) -> tuple[float, float]:
-    """The ends of the interval where `holds`, true at `high`, begins to be true, as narrow as the precision or doubles."""
-    while high - low > precision and low < (middle := low + (high - low) / 2.0) < high:
-        low, high = (low, middle) if holds(middle) else (middle, high)
+def _narrowed(
+    holds: Callable[[float], bool], low: float, high: float, precision: float, counts: Float64s
+) -> tuple[float, float]:
+    """The ends of the interval where `holds`, true at `high`, begins to be true, as narrow as the precision or doubles.
+
+    The chances jump where 2 n epsilon is a whole number, for any count n, and often it is a jump that decides. So once few
+    jumps are left in the interval, either side of one is the next place; else the middle is.
+    """
+    margin = 0.45 * precision
+    while high - low > precision:
+        point = low + (high - low) / 2.0
+        jumps = np.unique(np.rint(2.0 * counts * point) / (2.0 * counts))
+        jumps = jumps[(low + margin < jumps) & (jumps < high)]
+        if 0 < len(jumps) <= _FEW_JUMPS:
+            jump = float(jumps[len(jumps) // 2])
+            point = jump + (margin if high - jump > 1.01 * margin else -margin)
+        if not low < point < high:
+            break
+        low, high = (low, point) if holds(point) else (point, high)
     return low, high
 
 
@@ -117,10 +137,10 @@ def _worst(sizes: Float64s, radii: Float64s) -> Float64s:
     return failures_beyond(sizes, radii, _SCAN)
 
 
-def failures_within(counts: Float64s, radii: Float64s, level: float, of: Failures = _worst) -> Float64s:
-    """The worst failures, or Hoeffding's bounds of them where these are far below `level`. 1 for a radius of 0 or less."""
+def failures_within(counts: Float64s, radii: Float64s, negligible: float, of: Failures = _worst) -> Float64s:
+    """The worst failures, or Hoeffding's bounds of them where these are at most `negligible`. 1 for a radius of 0 or less."""
     failures = np.asarray(_hoeffding(counts, 0.0, radii))
-    likely = (failures > _NEGLIGIBLE * level) & (radii > 0.0)
+    likely = (failures > negligible) & (radii > 0.0)
     failures[likely] = of(counts[likely], np.minimum(radii[likely], 1.0))
     return failures
 
@@ -172,13 +192,13 @@ def radius_of_labels(sizes: Int64s, ones: Int64s, alpha: float) -> float:
 
     radius = min(1.0, math.sqrt(math.log(2.0 / sidak(alpha, int(repeats.sum()))) / (2.0 * float(counts.min()))))
     precision = _PRECISIONS[len(counts) > _FEW]
-    guess = _bisected(lambda epsilon: is_enough(epsilon, epsilon), 0.0, radius, precision)[1]
+    guess = _narrowed(lambda epsilon: is_enough(epsilon, epsilon), 0.0, radius, precision, counts)[1]
     while radius > guess:
         goals = (guess + part * (radius - guess) for part in _PARTS)
         goal = next((goal for goal in goals if goal < radius and is_enough(goal, radius, everywhere=True)), radius)
         if goal == radius:  # the chances within a window of epsilon need not fall, so the guess may be too low
             holds = partial(is_enough, window=radius, everywhere=True)
-            goal = _bisected(holds, guess, radius, precision)[1]
+            goal = _narrowed(holds, guess, radius, precision, counts)[1]
             if radius - goal <= precision:
                 break
         radius = goal

@@ -57,7 +57,7 @@ from fastbin.guarantees.intervals import (
     interval_of_tally,
     tally_of,
 )
-from fastbin.guarantees.radius import common_radius, failures_within
+from fastbin.guarantees.radius import NEGLIGIBLE, common_radius, failures_within
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import as_counts, special_functions
 
@@ -449,7 +449,7 @@ def _parts(
 def _part_of_alpha(counts: Int64s, radii: Float64s, level: float) -> float:
     """The chance that some bin of a model errs by more than its radius, at most."""
     found, repeats = np.unique(np.stack([counts[counts > 0], radii[counts > 0]]), axis=1, return_counts=True)
-    failures = failures_within(found[0], found[1], level).tolist()
+    failures = failures_within(found[0], found[1], NEGLIGIBLE * level).tolist()
     return -math.expm1(sum(n * math.log1p(-failure) for n, failure in zip(repeats.tolist(), failures, strict=True)))
 
 
