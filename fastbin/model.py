@@ -362,7 +362,7 @@ class BinnedModel(Saved, NativeModel, Parts):
 
     def interval(
         self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True, *,
-        at: At | Literal["unlabelled"] = "bin",
+        at: At | Literal["unlabelled"] = "bin", side: str = "both",
     ) -> Float64s:  # fmt: skip
         """An interval for the true positive rate of each bin, or for the truth at the scores of each step.
 
@@ -379,6 +379,8 @@ class BinnedModel(Saved, NativeModel, Parts):
             "unlabelled", for a batch of known size: the share of label 1 among the rows of the bin without a label. "score": if
             the truth does not fall as the score rises, the true probability at every score at once, and the value that is
             served there, lie in the interval of its step. By "clopper-pearson", and simultaneous.
+        side : {"both", "upper", "lower"}
+            "upper": all of alpha is for upper ends, and lower ends are 0; "lower" mirrored. Not with at="score".
 
         Returns
         -------
@@ -394,11 +396,11 @@ class BinnedModel(Saved, NativeModel, Parts):
         """
         from fastbin import guarantees
 
-        return guarantees.interval(self._evidence(), check_alpha(alpha), bound, simultaneous, at=at)
+        return guarantees.interval(self._evidence(), check_alpha(alpha), bound, simultaneous, at=at, side=side)
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population",
-        of: Any = None, unlabelled: Any = None,
+        of: Any = None, unlabelled: Any = None, side: str = "both",
     ) -> Certificate:  # fmt: skip
         """The guarantee about the values, in words and numbers.
 
@@ -430,6 +432,9 @@ class BinnedModel(Saved, NativeModel, Parts):
         unlabelled : array-like of shape (m,), optional
             For the mean errors: other scores of the population, without labels. More of them than calibration samples narrow
             the promise.
+        side : {"both", "upper", "lower"}
+            "upper": no true frequency is above its value by more than epsilon; "lower": none is below it by more. All of alpha
+            is for that side. For "conditional", "marginal" and "ratio" (docs/guarantees.md, Theorem F28).
 
         Returns
         -------
@@ -443,8 +448,9 @@ class BinnedModel(Saved, NativeModel, Parts):
         from fastbin import guarantees
 
         return guarantees.certify(
-            self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, about=about, of=of, unlabelled=unlabelled
-        )
+            self._evidence(), alpha=check_alpha(alpha), kind=kind, bound=bound, about=about, of=of, unlabelled=unlabelled,
+            side=side,
+        )  # fmt: skip
 
     def _evidence(self) -> BinnedModel:
         """This model, where it has a tally to reason from."""

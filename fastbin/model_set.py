@@ -361,7 +361,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
     def interval(
         self, alpha: float = 0.1, bound: IntervalBound = "clopper-pearson", simultaneous: bool = True,
-        which: Literal["joint"] | Key = "joint", *, at: At = "bin",
+        which: Literal["joint"] | Key = "joint", *, at: At = "bin", side: str = "both",
     ) -> Any:  # fmt: skip
         """Intervals for the true positive rates in the bins of all models, or for the truth at the scores of their steps.
 
@@ -372,8 +372,8 @@ class ModelSet(Saved, NativeModelSet, Parts):
             all bins with samples have equal shares of it (by Sidak; of a class-wise set, each class has an equal share).
         which : "joint" or a key
             With a key, the intervals of that model alone, at its own alpha.
-        at
-            As for `BinnedModel.interval`; each model has its own share of alpha.
+        at, side
+            As for `BinnedModel.interval`; at scores each model has its own share of alpha.
 
         Returns
         -------
@@ -383,13 +383,13 @@ class ModelSet(Saved, NativeModelSet, Parts):
         from fastbin import guarantees
 
         if which != "joint":
-            return self[which].interval(alpha, bound, simultaneous, at=at)
+            return self[which].interval(alpha, bound, simultaneous, at=at, side=side)
         models, words = self._evidence()
-        return guarantees.set_intervals(models, check_alpha(alpha), bound, simultaneous, at=at, **words)
+        return guarantees.set_intervals(models, check_alpha(alpha), bound, simultaneous, at=at, side=side, **words)
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint",
-        *, about: str = "population",
+        *, about: str = "population", side: str = "both",
     ) -> SetCertificate | Certificate:  # fmt: skip
         """The guarantee about the values of all models at once.
 
@@ -399,7 +399,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
             As for `BinnedModel.certificate`.
         which : "joint" or a key
             With a key, the certificate of that model alone, at its own alpha. (Of a cell that is called so: ``set["joint"]``.)
-        about
+        about, side
             As for `BinnedModel.certificate`.
 
         Returns
@@ -409,9 +409,9 @@ class ModelSet(Saved, NativeModelSet, Parts):
         from fastbin import guarantees
 
         if which != "joint":
-            return self[which].certificate(alpha, kind, bound, about=about)
+            return self[which].certificate(alpha, kind, bound, about=about, side=side)
         models, words = self._evidence()
-        return guarantees.certify_set(models, check_alpha(alpha), kind, bound, about=about, **words)
+        return guarantees.certify_set(models, check_alpha(alpha), kind, bound, about=about, side=side, **words)
 
     def _evidence(self) -> tuple[list[BinnedModel], dict[str, Any]]:
         """The models, and what promises about them need to know of the set."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s, UInt8s
 from fastbin.intervals import clopper_pearson
-from fastbin.intervals.binomial import around, special_functions
+from fastbin.intervals.binomial import around, opened, special_functions
 from fastbin.model import BinnedModel
 
 # Larger sizes count as infinite.
@@ -274,8 +274,11 @@ class BinSums(NamedTuple):
         return ends
 
 
-def tests_of_averages(model: BinnedModel, radii: Float64s) -> tuple[BinTest, ...]:
-    """For each bin of a model of two resolutions the test that its labels are served right on average, within a radius."""
+def tests_of_averages(model: BinnedModel, radii: Float64s, side: str = "both") -> tuple[BinTest, ...]:
+    """For each bin of a model of two resolutions the test that its labels are served right on average, within a radius.
+
+    Of one side, that the truth is not above what is served by more than the radius, or not below it.
+    """
     starts, values = model.first_step, np.asarray(model.values)
     least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
     counts = np.asarray(model.step_counts)
@@ -285,11 +288,13 @@ def tests_of_averages(model: BinnedModel, radii: Float64s) -> tuple[BinTest, ...
     tests: list[BinTest] = []
     for low, high, variance, radius in zip(*(column.tolist() for column in (least, most, spread, radii)), strict=True):
         if low == high:
-            ends = around(np.array([low]), radius)[0].tolist()
+            ends = opened(around(np.array([low]), radius), side)[0].tolist()
             tests.append(Frequency(lower=ends[0], upper=ends[1], value=low))
         else:
             least_z, most_z = -high, 1.0 - low
-            tests.append(BoundedMean(max(-radius, least_z), min(radius, most_z), least_z, most_z, variance**0.5))
+            lower = least_z if side == "upper" else max(-radius, least_z)
+            upper = most_z if side == "lower" else min(radius, most_z)
+            tests.append(BoundedMean(lower, upper, least_z, most_z, variance**0.5))
     return tuple(tests)
 
 
@@ -355,7 +360,11 @@ class Sizes(NamedTuple):
         mixed = np.array([isinstance(test, BoundedMean) for test in self.tests])
         up, down = _reached(ones, counts, power, mixed) - served, _reached(zeros, counts, power, mixed) - (1.0 - served)
         unseen = np.isinf(up) & np.isinf(down)
-        both = np.maximum(np.where(np.isinf(up), 1.0 - served, up), np.where(np.isinf(down), served, down))
+        # Where nothing is claimed of one side, or all that is possible, only the other one is looked at.
+        limits = np.array([(test.least, test.most) if isinstance(test, BoundedMean) else (0.0, 1.0) for test in self.tests])
+        claims_below, claims_above = (np.array([(test.lower, test.upper) for test in self.tests]) != limits).T
+        up, down = np.where(np.isinf(up), 1.0 - served, up), np.where(np.isinf(down), served, down)
+        both = np.maximum(np.where(claims_above, up, 0.0), np.where(claims_below, down, 0.0))
         return np.where(self.is_claimed, np.where(unseen, np.inf, both), np.nan)
 
 

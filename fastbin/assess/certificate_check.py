@@ -32,7 +32,7 @@ from fastbin.assess.verdict import CertificateCheck, SetCheck, joint_verdict, ju
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.certificate import name_cells
 from fastbin.intervals import bonferroni
-from fastbin.intervals.binomial import around
+from fastbin.intervals.binomial import around, check_side, opened
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet, as_model
 
@@ -53,6 +53,7 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     cells: Any = None,
     certificate: Certificate | SetCertificate | None = None,
     epsilon: float | None = None,
+    side: str = "both",
     test_level: float = 0.05,
     power: float = 0.9,
     sample_weight: Any = None,
@@ -80,6 +81,9 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
         A conditional one. By default ``model.certificate(alpha=0.1)``. For a set its joint one, a `SetCertificate`.
     epsilon : float in [0, 1], optional
         A promise to check instead, for any model: every value is within epsilon of the truth. 0 tests perfect calibration.
+    side : {"both", "upper", "lower"}
+        Of this promise, or of the certificate that is taken by default: "upper" for no truth above its value by more than
+        epsilon, "lower" for none below it. A certificate that is given has its own.
     test_level : float
         The chance of any wrong "contradicted" or "confirmed", of the whole or of a bin, from 1e-100 to 1/2.
     power : float
@@ -143,7 +147,7 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
     """
     parts = tested_parts(
         model, scores, labels, cells, certificate=certificate, epsilon=epsilon, test_level=test_level, power=power,
-        sample_weight=sample_weight, positive=positive, tie_keys=tie_keys, seed=seed,
+        sample_weight=sample_weight, positive=positive, tie_keys=tie_keys, seed=seed, side=side,
     )  # fmt: skip
     checks = [(part.name, part.check()) for part in parts.parts]
     if parts.is_set:
@@ -228,9 +232,10 @@ class Promise(NamedTuple):
         epsilon: float | None,
         test_level: float,
         power: float,
+        side: str = "both",
     ) -> Promise:
         """The promise of a certificate, by default the model's own, or of an epsilon."""
-        model = as_model(model)
+        model, side = as_model(model), check_side(side)
         if model.kind != "step":
             raise InputError(
                 f"the model is of kind {model.kind!r}; a promise is checked bin by bin, so it needs a step function (assess "
@@ -242,7 +247,10 @@ class Promise(NamedTuple):
         if epsilon is not None:
             radii: Any = check_unit_interval(epsilon, "epsilon")
         else:
-            promise = model.certificate() if certificate is None else certificate
+            promise = model.certificate(side=side) if certificate is None else certificate
+            if side not in ("both", promise.side):
+                remedy = f"leave side out: the certificate is of side {promise.side!r}"
+                raise InputError(None, remedy, argument="side", value=side)
             if promise.about != "population":
                 raise InputError(
                     f"the certificate is about the {promise.about}; new rows say nothing of these: take certificate() without "
@@ -257,17 +265,19 @@ class Promise(NamedTuple):
                 raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
             radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
             is_claimed[list(promise.uncovered_bins)] = False
-        return cls.within(
-            model, np.where(is_claimed, radii, 1.0), is_claimed, check_alpha(test_level, "test_level"), check_power(power)
-        )
+            side = promise.side
+        share = check_alpha(test_level, "test_level"), check_power(power)
+        return cls.within(model, np.where(is_claimed, radii, 1.0), is_claimed, *share, side)
 
     @classmethod
-    def within(cls, model: BinnedModel, radii: Float64s, is_claimed: Bools, test_level: float, power: float) -> Promise:
-        """The promise that what is served in the claimed bins is within these radii of the truth."""
+    def within(
+        cls, model: BinnedModel, radii: Float64s, is_claimed: Bools, test_level: float, power: float, side: str = "both"
+    ) -> Promise:
+        """The promise that what is served in the claimed bins is within these radii of the truth, or that of one side."""
         if model.has_steps:
-            tests = tests_of_averages(model, radii)
+            tests = tests_of_averages(model, radii, side)
             return cls(model, claims_on_averages(tests), is_claimed, tests, test_level, power)
-        claims = around(model.values, radii)
+        claims = opened(around(model.values, radii), side)
         claims[~is_claimed] = 0.0, 1.0
         rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
         return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), test_level, power)
@@ -368,7 +378,7 @@ def check_cells_given(fitted: BinnedModel | ModelSet, cells: Any) -> None:
 
 def tested_parts(
     model: Any, scores: Any, labels: Any, cells: Any, *, certificate: Any, epsilon: float | None, test_level: float,
-    power: float, sample_weight: Any, positive: Any, tie_keys: Any, seed: int | None,
+    power: float, sample_weight: Any, positive: Any, tie_keys: Any, seed: int | None, side: str = "both",
 ) -> TestedParts:  # fmt: skip
     """The promise and the test rows of one model, or of every model of a set. O(n log n).
 
@@ -377,7 +387,7 @@ def tested_parts(
     fitted, test_level, power = as_model_or_set(model), check_alpha(test_level, "test_level"), check_power(power)
     check_cells_given(fitted, cells)
     check_same_event(fitted.event, positive)
-    promises = _promises_of(fitted, certificate, epsilon, test_level, power)
+    promises = _promises_of(fitted, certificate, epsilon, test_level, power, side)
     check_same_index(scores=scores, labels=labels, cells=cells, sample_weight=sample_weight, tie_keys=tie_keys)
     ones, frequencies = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
     if frequencies is not None and frequencies.dtype == np.float64:
@@ -412,15 +422,15 @@ def _places(numbers: Any, n_models: int, n_rows: int) -> list[Int64s]:
 
 
 def _promises_of(
-    fitted: BinnedModel | ModelSet, certificate: Any, epsilon: float | None, test_level: float, power: float
+    fitted: BinnedModel | ModelSet, certificate: Any, epsilon: float | None, test_level: float, power: float, side: str
 ) -> list[Promise]:
     """The promise of each model, tested at its share of the level and of the power."""
     if epsilon is not None or not fitted.is_set:
         if not fitted.is_set and isinstance(certificate, SetCertificate):
             raise InputError("the certificate is that of a set of models, and model is one model; take its own certificate()")
         share = _share(test_level, power, len(fitted.numbered))
-        return [Promise.of(model, certificate, epsilon, *share) for _, model in fitted.numbered]
-    promise = fitted.certificate() if certificate is None else certificate
+        return [Promise.of(model, certificate, epsilon, *share, side) for _, model in fitted.numbered]
+    promise = fitted.certificate(side=check_side(side)) if certificate is None else certificate
     if not isinstance(promise, SetCertificate):
         raise InputError("the certificate is that of one model; take certificate() of the set")
     own, known = dict(promise.parts), {name for name, _ in fitted.numbered}
@@ -431,7 +441,7 @@ def _promises_of(
     promises = []
     for name, model in fitted.numbered:
         if name in own:
-            promises.append(Promise.of(model, own[name], None, *share))
+            promises.append(Promise.of(model, own[name], None, *share, side))
         else:  # without samples
             promises.append(Promise.within(model, np.ones(model.n_bins), np.zeros(model.n_bins, bool), *share))
     return promises

@@ -209,7 +209,7 @@ class VennAbers(Binning):
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str = "population",
-        of: Any = None, unlabelled: Any = None,
+        of: Any = None, unlabelled: Any = None, side: str = "both",
     ) -> Certificate:  # fmt: skip
         """Raises GuaranteeError: the pair is valid, its merged probability is not certified."""
         self._refuse_guarantee()

@@ -20,6 +20,7 @@ from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.class_rates import n_cuts_of
 from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, is_of_batch, is_stratified
+from fastbin.intervals.binomial import check_side
 
 # For each kind of certificate its bounds; the first is the default, but "common" for "conditional" where `has_common_radius`.
 # "clopper-pearson", "common", "hull" and "data" depend on the labels.
@@ -221,6 +222,7 @@ class _Words(NamedTuple):
     fine: bool  # whether values are finer than the bins
     left_out: str
     truth: str  # what values are compared with
+    side: str
     every: str = ""  # for what the next sample counts
     of_rows: bool = False  # whether the promise is about the calibration rows alone
 
@@ -237,8 +239,9 @@ class Stated:
     assumptions: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate as plain dicts, lists, strings and numbers, ready for JSON."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        """The certificate as plain dicts, lists, strings and numbers, ready for JSON; `side` where it is one of them."""
+        kept = {name: value for name, value in vars(self).items() if (name, value) != ("side", "both")}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
 
     def explain(self) -> str:
         """The theorem, what epsilon consists of where that is known, and the assumptions: a line for each."""
@@ -259,13 +262,14 @@ class Stated:
         return ()
 
     def __str__(self) -> str:
-        models, n_samples, n_bins, fine, left_out, truth, every, of_rows = self._sentence()
+        models, n_samples, n_bins, fine, left_out, truth, side, every, of_rows = self._sentence()
         samples, distance = f"{n_samples:,} calibration samples", rounded_up(self.epsilon)
         of_each, of_models = (f" of each of {models}", f" of {models}") if models else ("", "")
         if self.kind == "expected-ece":
             return f"Averaged over sets of {samples}, the expected calibration error{of_each} is at most {distance}{left_out}."
         assert self.alpha is not None
-        sure, within = f"With probability at least {sureness(self.alpha)} over the {samples}", f"within {distance} of {truth}"
+        sure = f"With probability at least {sureness(self.alpha)} over the {samples}"
+        within = _SAID[self.kind == "ratio", side].format(truth=truth, distance=distance)
         if self.kind in MEAN_ERRORS:
             error, served = MEAN_ERRORS[self.kind].format(distance=distance), "the predicted probability"
             if of_rows:
@@ -285,12 +289,22 @@ class Stated:
         if self.kind == "marginal":
             sure += " and the next sample"
             if not models and not fine:
-                return f"{sure}, {served} of that sample is {within} in its bin ({bins}{left_out})."
-            return f"{sure}, {served} in the bin of that sample is{every} {within} there ({bins}{of_models}{left_out})."
-        if self.kind == "ratio":
-            within = f"within a factor of {distance} of {truth}"
+                return f"{sure}, {served} of that sample {within} in its bin ({bins}{left_out})."
+            verb, _, rest = within.partition(" ")
+            return f"{sure}, {served} in the bin of that sample {verb}{every} {rest} there ({bins}{of_models}{left_out})."
         each = "the only bin" if n_bins == 1 and not models else f"each of the {bins}{of_models} at once"
-        return f"{sure}, in {each}{left_out}, {served} is {within}."
+        return f"{sure}, in {each}{left_out}, {served} {within}."
+
+
+# What a promise says of what is served: whether it is one of ratios, and its side.
+_SAID = {
+    (False, "both"): "is within {distance} of {truth}",
+    (False, "upper"): "falls short of {truth} by at most {distance}",
+    (False, "lower"): "exceeds {truth} by at most {distance}",
+    (True, "both"): "is within a factor of {distance} of {truth}",
+    (True, "upper"): "times {distance} is at least {truth}",
+    (True, "lower"): "is at most {distance} times {truth}",
+}
 
 
 @dataclass(frozen=True)
@@ -345,6 +359,9 @@ class Certificate(Stated):
     about : {"population", "calibration rows"}
         Whose true frequency the values are compared with: that of the bin in the population, or the average true probability of
         the calibration rows in the bin.
+    side : {"both", "upper", "lower"}
+        "upper": no true frequency is above its value by more than epsilon, and nothing is said of those below; "lower": none is
+        below it by more. Of "ratio" none is above epsilon times its value, or below the value divided by epsilon.
 
     Examples
     --------
@@ -370,6 +387,7 @@ class Certificate(Stated):
     terms: tuple[tuple[str, float], ...] = ()
     event: str = ""
     about: str = ABOUT[0]
+    side: str = "both"
 
     def to_dict(self) -> dict[str, Any]:
         radii = self.radii and [radius if math.isfinite(radius) else None for radius in self.radii]  # JSON has no infinity
@@ -388,8 +406,9 @@ class Certificate(Stated):
             left_out = f", leaving out {name_bins(self.uncovered_bins)}, which {holds}"
         truth = TRUTHS[self.about].format(event=event_words(self.event))
         return _Words(
-            "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, truth, of_rows=self.about == "calibration rows"
-        )
+            "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, truth, self.side,
+            of_rows=self.about == "calibration rows",
+        )  # fmt: skip
 
 
 @shared_docs(Certificate.__doc__)
@@ -420,6 +439,7 @@ class SetCertificate(Stated, Table):
     uncovered : tuple of (name, tuple of int)
         The bins of each model that hold no sample of their own and are left out. A model without samples is not in `parts`.
     {about}
+    {side}
 
     Examples
     --------
@@ -442,6 +462,7 @@ class SetCertificate(Stated, Table):
     parts: tuple[tuple[Any, Certificate], ...]
     uncovered: tuple[tuple[Any, tuple[int, ...]], ...] = ()
     about: str = ABOUT[0]
+    side: str = "both"
 
     def to_dict(self) -> dict[str, Any]:
         parts = [[name, part.to_dict()] for name, part in self.parts]
@@ -472,7 +493,8 @@ class SetCertificate(Stated, Table):
         truth = CELLS[self.cells][1 + of_rows].format(event=event_words(self.event))
         every = " for every class" if self.cells == "classes" else ""
         fine = any(part.n_steps for _, part in self.parts)
-        return _Words(self._models(), self.n_samples, self.n_bins, fine, self._left_out(), truth, every, of_rows)
+        left_out = self._left_out()
+        return _Words(self._models(), self.n_samples, self.n_bins, fine, left_out, truth, self.side, every, of_rows)
 
     def _models(self) -> str:
         """How many cells of which kind, the pool named apart."""
@@ -573,7 +595,8 @@ def certificate_from_intervals(
     """The largest distance from a value to an end of its bin's interval, plus that of value randomisation.
 
     `served`: the least and the greatest average that may be served in each bin, where values are finer than bins. Bins that are
-    not `covered`, by default those without samples, are left out and named. O(n_bins).
+    not `covered`, by default those without samples, are left out and named. Of one side, which the statement names, the distance
+    to the end of that side. O(n_bins).
     """
     low = high = np.asarray(evidence.values, dtype=np.float64)
     delta = evidence.delta
@@ -582,7 +605,7 @@ def certificate_from_intervals(
     if covered is None:
         covered = np.asarray(evidence.counts) > 0
     require_samples(covered)
-    radii = radii_of(intervals, low, high, delta, covered, statement["kind"])
+    radii = radii_of(intervals, low, high, delta, covered, statement["kind"], statement.get("side", "both"))
     if statement["kind"] == "ratio":
         require_factor(radii, covered)
     n_steps = int(evidence.n_steps) if served is not None and has_steps(evidence) else 0  # type: ignore[attr-defined]
@@ -601,18 +624,52 @@ def require_factor(radii: Float64s, covered: Bools) -> None:
 
 
 def radii_of(
-    intervals: Float64s, low: Float64s, high: Float64s, delta: Float64s | float, covered: Bools, kind: str = "conditional"
-) -> Float64s:
+    intervals: Float64s, low: Float64s, high: Float64s, delta: Float64s | float, covered: Bools, kind: str = "conditional",
+    side: str = "both",
+) -> Float64s:  # fmt: skip
     """The distance of what is served in each bin, from low to high, to the far end of its interval; 1 where not `covered`.
 
-    For "ratio" the factor, which is infinite where not `covered`.
+    For "ratio" the factor, which is infinite where not `covered`. Of one `side`, the distance or factor to the end of that side,
+    and 0 or 1 where what is served lies beyond it.
     """
     if kind == "ratio":
         with np.errstate(divide="ignore", invalid="ignore"):
             above, below = intervals[:, 1] / np.maximum(low - delta, 0.0), np.minimum(high + delta, 1.0) / intervals[:, 0]
-        return np.where(covered, np.maximum(above, below), np.inf)
-    radii = np.maximum(intervals[:, 1] - low, high - intervals[:, 0]) + delta
+        return np.where(covered, _of_side(above, below, side, 1.0), np.inf)
+    radii = _of_side(intervals[:, 1] - low, high - intervals[:, 0], side, 0.0) + delta
     return np.where(covered, np.minimum(radii, 1.0), 1.0)
+
+
+def _of_side(above: Float64s, below: Float64s, side: str, least: float) -> Float64s:
+    """The larger of both, or that of one side, which is `least` at least."""
+    return np.maximum(above, below) if side == "both" else np.maximum(above if side == "upper" else below, least)
+
+
+# By what a promise of one side is given in place of another; "" for those that have a side.
+_WITHOUT_SIDE = {
+    "ece": "kind='mean-underestimate' or 'mean-overestimate', or kind='conditional'",
+    "expected-ece": "kind='conditional'",
+    "mean-error": "kind='mean-underestimate' for side='upper', and kind='mean-overestimate' for side='lower'",
+    "mean-overestimate": "it without side: it is about what is served above the truth",
+    "mean-underestimate": "it without side: it is about what is served below the truth",
+}
+SIDED_BOUNDS = ("clopper-pearson", "hull", "a-priori")
+
+
+def check_side_of(side: Any, kind: str, bound: str | None) -> str:
+    """The side of a promise of this kind by this bound, if it can be of one side (docs/guarantees.md, Theorem F28)."""
+    side = check_side(side)
+    if side == "both":
+        return side
+    if kind in _WITHOUT_SIDE:
+        remedy = _WITHOUT_SIDE[kind]
+        raise GuaranteeError(f"kind={kind!r} has no side, and side is {side!r} (fastbin, Theorem F28); take {remedy}")
+    if bound is not None and bound not in SIDED_BOUNDS:
+        raise GuaranteeError(
+            f"bound={bound!r} is about both sides at once, and side is {side!r} (fastbin, Theorem F28); take one of "
+            f"{', '.join(map(repr, SIDED_BOUNDS))}"
+        )
+    return side
 
 
 # ------------------------------------------------------------------------------------------------- words

@@ -23,6 +23,7 @@ from fastbin.guarantees.certificate import (
     certificate_from_intervals,
     certificate_of,
     check_bound,
+    check_side_of,
     draws_from,
     radii_of,
     require_factor,
@@ -56,7 +57,7 @@ from fastbin.guarantees.radius import radius_of_labels
 from fastbin.guarantees.rising import certify_mean_error
 from fastbin.guarantees.step_masses import StepMasses
 from fastbin.intervals import sidak
-from fastbin.intervals.binomial import ends_of_rows, exact_ends
+from fastbin.intervals.binomial import ends_of_rows, exact_ends, tails_of
 
 
 def certify(
@@ -68,6 +69,7 @@ def certify(
     about: str = "population",
     of: Any = None,
     unlabelled: Any = None,
+    side: str = "both",
 ) -> Certificate:
     """The promise of a fitted model about its probabilities on new samples of the same population.
 
@@ -118,6 +120,10 @@ def certify(
     unlabelled : array-like of shape (m,), optional
         For the mean errors: scores of the same population without labels, others than those of the fit. More of them than
         calibration samples tell the masses of the slices better: with very many the price of these is gone.
+    side : {"both", "upper", "lower"}
+        "upper": all of alpha is for true frequencies above the values, of which epsilon is then a smaller bound; "lower" for those
+        below (fastbin, Theorem F28). For "conditional", "marginal" and "ratio", by "clopper-pearson", its default, "hull" or
+        "a-priori".
 
     Returns
     -------
@@ -150,7 +156,7 @@ def certify(
     0.108
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", tuple(CERTIFICATE_BOUNDS))
-    evidence, about = as_evidence(evidence), check_choice(about, "about", ABOUT)
+    evidence, about, side = as_evidence(evidence), check_choice(about, "about", ABOUT), check_side_of(side, kind, bound)
     if kind in MEAN_ERRORS:
         check_bound(bound, kind)
         refuse_designs(evidence, "the mean error")
@@ -165,30 +171,35 @@ def certify(
         remedy = "fit to some rows of it with population=, the scores of all of them"
         raise GuaranteeError(f"about='batch' needs a batch of known size, and the model has no population_counts; {remedy}")
     if about == "calibration rows":
-        return _certify_rows(evidence, alpha, kind, bound)
-    return certify_population(evidence, alpha, kind, bound_for(evidence, kind, bound))
+        return _certify_rows(evidence, alpha, kind, bound, side)
+    return certify_population(evidence, alpha, kind, bound_for(evidence, kind, bound, side), side=side)
 
 
-def certify_population(evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None) -> Certificate:
+def certify_population(
+    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None, side: str = "both"
+) -> Certificate:
     """The promise about new samples; `rest_parts` as in `require_interior`."""
     if is_moved(evidence):
-        return _certify_moved(evidence, alpha, kind, bound, rest_parts)
+        return _certify_moved(evidence, alpha, kind, bound, rest_parts, side)
     if is_of_steps(evidence):
-        return certify_steps(evidence, alpha, kind, bound, rest_parts)
+        return certify_steps(evidence, alpha, kind, bound, rest_parts, side)
     designed = kind in ("conditional", "ratio") and bound == "clopper-pearson"
     interior = require_interior(evidence, rest_parts=rest_parts, designed=designed)
     covered = interior.is_covered
     require_samples(covered)
     if bound in OF_INTERVALS:
-        return certify_bins([evidence], [interior], [alpha], kind, bound)[0]
+        return certify_bins([evidence], [interior], [alpha], kind, bound, side)[0]
     if bound == "common":
         return _certify_by_common_radius(evidence, interior, alpha, kind)
-    epsilon, theorem = _BOUNDS[bound](evidence, interior, alpha, kind)
+    if side != "both":
+        epsilon, theorem = _a_priori(evidence, interior, alpha, kind, side)
+    else:
+        epsilon, theorem = _BOUNDS[bound](evidence, interior, alpha, kind)
     if kind == "ece" and bound != "hoeffding":  # allows for what empty bins can add
         covered = np.ones_like(covered)
     return certificate_of(
         evidence, min(1.0, epsilon), covered, alpha=None if kind == "expected-ece" else alpha, kind=kind, bound=bound,
-        theorem=theorem, assumptions=assumptions_of(evidence, kind, bound),
+        theorem=theorem, assumptions=assumptions_of(evidence, kind, bound), side=side,
     )  # fmt: skip
 
 
@@ -198,14 +209,14 @@ OF_INTERVALS = ("clopper-pearson", "hull")
 MOST_BINS_BY_ONE_RADIUS = 100
 
 
-def bound_for(evidence: Evidence, kind: str, bound: str | None) -> str:
+def bound_for(evidence: Evidence, kind: str, bound: str | None, side: str = "both") -> str:
     """The bound that was asked for, or the default of this kind of promise about this model.
 
     A conditional promise is by one radius where bins have one value, which their fit made of their mean labels, and label sums
     are binomial, unless there are so many bins that it takes long. The scheme, the ties and the number of bins decide, never
-    the labels.
+    the labels. One radius is about both sides.
     """
-    if bound is not None or kind != "conditional":
+    if bound is not None or kind != "conditional" or side != "both":
         return check_bound(bound, kind)
     has_means = SCHEMES[evidence.scheme].continuable and not is_of_steps(evidence) and not is_moved(evidence)
     is_quick = int(evidence.n_bins) <= MOST_BINS_BY_ONE_RADIUS
@@ -243,8 +254,9 @@ def _means_and_radius(interior: Interior, alpha: float) -> tuple[Float64s, float
 
 
 def certify_bins(
-    models: Sequence[Evidence], interiors: Sequence[Interior], alphas: Sequence[float], kind: str, bound: str
-) -> list[Certificate]:
+    models: Sequence[Evidence], interiors: Sequence[Interior], alphas: Sequence[float], kind: str, bound: str,
+    side: str = "both",
+) -> list[Certificate]:  # fmt: skip
     """The certificates of models of one value a bin, each at its own alpha, from intervals that are computed at once."""
     if bound == "hull":
         interiors = [interior_for_any_law(*each) for each in zip(models, interiors, strict=True)]
@@ -253,9 +265,9 @@ def certify_bins(
     levels = np.concatenate([np.broadcast_to(level, size) for level, size in zip(own_levels, sizes.tolist(), strict=True)])
     joined = Interior.joined(interiors)
     values = np.concatenate([np.asarray(evidence.values, np.float64) for evidence in models])
-    intervals = interval_of_interior(joined, exact_ends, levels)
+    intervals = interval_of_interior(joined, exact_ends, levels, side)
     deltas = np.repeat([float(evidence.delta) for evidence in models], sizes)
-    radii = radii_of(intervals, values, values, deltas, joined.is_covered, kind)
+    radii = radii_of(intervals, values, values, deltas, joined.is_covered, kind, side)
     starts = np.cumsum(sizes) - sizes
     epsilons = np.maximum.reduceat(np.where(joined.is_covered, radii, -1.0), starts).tolist()
     if kind == "ratio":
@@ -264,13 +276,16 @@ def certify_bins(
     return [
         certificate_of(
             evidence, epsilon, interior.is_covered, alpha=alpha, kind=kind, bound=bound, radii=tuple(own.tolist()),
-            theorem=_theorem_of_ends(evidence, kind, bound),
+            theorem=_theorem_of_ends(evidence, kind, bound) + _OF_ONE_SIDE[side], side=side,
             assumptions=assumptions_of(evidence, kind, bound), about="batch" if is_of_batch(evidence) else "population",
         )
         for evidence, epsilon, interior, alpha, own in zip(
             models, epsilons, interiors, alphas, np.split(radii, starts[1:]), strict=True
         )
     ]  # fmt: skip
+
+
+_OF_ONE_SIDE = {"both": "", **dict.fromkeys(("upper", "lower"), "; the ends of one side alone (fastbin, Theorem F28)")}
 
 
 def _theorem_of_ends(evidence: Evidence, kind: str, bound: str) -> str:
@@ -364,10 +379,11 @@ def _data(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tu
     return _ece(evidence, interior, alpha, shifts, from_labels=len(interior.readings) == 1)
 
 
-def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -> tuple[float, str]:
+def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str, side: str = "both") -> tuple[float, str]:
     require_means(evidence, "the a-priori bound", kind)
     if has_whole_ties(evidence):
-        return _known_before(evidence, interior, alpha, kind, "exact binomial radius for the bins' counts", one_sided_radius)
+        name = f"exact binomial radius for the bins' counts{_OF_ONE_SIDE[side]}"
+        return _known_before(evidence, interior, alpha, kind, name, lambda n, a: one_sided_radius(n, float(tails_of(a, side))))
     extras = boundary_shifts(interior)
     if kind == "ece":
         return _ece(evidence, interior, alpha, extras)
@@ -379,8 +395,9 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str) -
         # Hoeffding's radius is never smaller, so it shows which exact radii cannot be the largest. Radii are not monotone in
         # the count: the smallest bin alone does not decide.
         if math.sqrt(math.log(2.0 / level) / (2.0 * count)) + extra > largest:
-            largest = max(largest, exact_radius(count, level) + extra)
-    theorem = f"exact binomial radius for the bins' counts{_SHARE[kind]}; {binomial_law(evidence)}"
+            radius = exact_radius(count, level) if side == "both" else one_sided_radius(count, level)
+            largest = max(largest, radius + extra)
+    theorem = f"exact binomial radius for the bins' counts{_SHARE[kind]}; {binomial_law(evidence)}{_OF_ONE_SIDE[side]}"
     return largest + evidence.delta, theorem
 
 
@@ -521,11 +538,13 @@ _BOUNDS: dict[str, Callable[[Evidence, Interior, float, str], tuple[float, str]]
 }
 
 
-def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None) -> Certificate:
+def _certify_moved(
+    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None, side: str
+) -> Certificate:
     """The certificate at the target of a model that label shift moved. Other kinds depend on the target's bin masses."""
     tally = require_interior(evidence, moved=True, rest_parts=rest_parts)
     # First, because its error is the more precise one where intervals do not exist.
-    at_target = interval_among(evidence, tally, alpha, "clopper-pearson", int(np.count_nonzero(tally.is_covered)))
+    at_target = interval_among(evidence, tally, alpha, "clopper-pearson", int(np.count_nonzero(tally.is_covered)), side)
     if kind not in ("conditional", "ratio") or bound != "clopper-pearson":
         if sampling_rate_of(evidence):
             raise GuaranteeError(
@@ -550,8 +569,9 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest
         served = tuple(extreme.reduceat(evidence.values, starts) for extreme in (np.minimum, np.maximum))
         theorem += "; the average of what is served in a bin lies between its least and its greatest value"
     return certificate_from_intervals(
-        evidence, at_target, served=served, alpha=alpha, kind=kind, bound=bound, theorem=theorem, assumptions=tuple(assumptions)
-    )
+        evidence, at_target, served=served, alpha=alpha, kind=kind, bound=bound, theorem=theorem + _OF_ONE_SIDE[side],
+        assumptions=tuple(assumptions), side=side,
+    )  # fmt: skip
 
 
 def _assumed_of_move(evidence: Evidence) -> list[str]:
@@ -598,7 +618,7 @@ def check_of_rows(kind: str, bound: str | None) -> str:
     return "clopper-pearson"
 
 
-def _certify_rows(evidence: Evidence, alpha: float, kind: str, bound: str | None) -> Certificate:
+def _certify_rows(evidence: Evidence, alpha: float, kind: str, bound: str | None, side: str) -> Certificate:
     """How far the average served is from the average true probability of the calibration rows of each bin."""
     bound = check_of_rows(kind, bound)
     require_guarantee(evidence)
@@ -610,12 +630,12 @@ def _certify_rows(evidence: Evidence, alpha: float, kind: str, bound: str | None
     counts, ones = rows_of_bins(evidence)
     covered = counts > 0
     require_samples(covered)
-    intervals = ends_of_rows(ones, counts, sidak(alpha, int(np.count_nonzero(covered))))
+    intervals = ends_of_rows(ones, counts, sidak(alpha, int(np.count_nonzero(covered))), side)
     served = _served_on_rows(evidence, counts) if has_steps(evidence) else None
     assumptions = sentences("labels", "training", *["random values"] * (evidence.delta > 0.0))
     return certificate_from_intervals(
         evidence, intervals, covered, served=None if served is None else (served, served), alpha=alpha, kind=kind, bound=bound,
-        theorem=_OF_ROWS, assumptions=tuple(assumptions), about="calibration rows",
+        theorem=_OF_ROWS + _OF_ONE_SIDE[side], assumptions=tuple(assumptions), about="calibration rows", side=side,
     )  # fmt: skip
 
 
@@ -650,7 +670,9 @@ _OF_STEPS = (
 )
 
 
-def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None) -> Certificate:
+def certify_steps(
+    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None, side: str = "both"
+) -> Certificate:
     """The certificate of a model of two resolutions; see `fastbin.guarantees.certify`."""
     interior = require_interior(evidence, rest_parts=rest_parts)
     expected = {"ece": ("data",), "conditional": (*OF_INTERVALS, "common")}.get(kind, OF_INTERVALS)
@@ -676,17 +698,17 @@ def certify_steps(evidence: Evidence, alpha: float, kind: str, bound: str, rest_
         rates, low, high = _ends_by_common_radius(evidence, interior, alpha)
         of_rates = _ONE_RADIUS
     else:
-        rates, low, high = _ends_of_bins(evidence, interior, alpha, kind, for_any_law=for_any_law)
+        rates, low, high = _ends_of_bins(evidence, interior, alpha, kind, for_any_law=for_any_law, side=side)
         of_rates = f"Clopper & Pearson 1934{_SHARE[kind if kind == 'marginal' else 'conditional']}"
     certificate = certificate_from_intervals(
         evidence, rates, covered, served=(low, high), alpha=alpha, kind=kind, bound=bound,
-        theorem=_OF_STEPS.format(theorems=_theorems(evidence, for_any_law), of_rates=of_rates),
-        assumptions=assumptions_of(evidence, kind, bound),
+        theorem=_OF_STEPS.format(theorems=_theorems(evidence, for_any_law), of_rates=of_rates) + _OF_ONE_SIDE[side],
+        assumptions=assumptions_of(evidence, kind, bound), side=side,
     )  # fmt: skip
-    if kind == "ratio":  # its terms do not add up
+    if kind == "ratio" or certificate.epsilon == 0.0:  # its terms do not add up
         return certificate
     widest = int(np.argmax(np.where(covered, np.array(certificate.radii), -1.0)))
-    terms = _terms(evidence, widest, tuple(rates[widest]), (low[widest], high[widest]))
+    terms = _terms(evidence, widest, tuple(rates[widest]), (low[widest], high[widest]), side)
     names = ("one radius" if bound == "common" else "Clopper-Pearson", *TERMS)
     return replace(certificate, terms=tuple(zip(names, terms, strict=True)))
 
@@ -732,7 +754,7 @@ def _theorems(evidence: Evidence, for_any_law: bool) -> str:
 
 
 def _ends_of_bins(
-    evidence: Evidence, interior: Interior, alpha: float, kind: str, *, for_any_law: bool
+    evidence: Evidence, interior: Interior, alpha: float, kind: str, *, for_any_law: bool, side: str = "both"
 ) -> tuple[Float64s, Float64s, Float64s]:
     """The interval of each bin's rate, (B, 2), and the least and the greatest E[v | bin], which hold at once."""
     level = _level(interior, alpha, kind)
@@ -743,7 +765,7 @@ def _ends_of_bins(
         masses = StepMasses(evidence, for_any_law=for_any_law)
         low, high = masses.average_ends(SHARE_OF_MASSES * level)
         of_rates = np.where(masses.n_cuts > 0, (1.0 - SHARE_OF_MASSES) * level, level)
-    return interval_of_interior(interior, exact_ends, of_rates), low, high
+    return interval_of_interior(interior, exact_ends, of_rates, side), low, high
 
 
 def _ends_by_common_radius(evidence: Evidence, interior: Interior, alpha: float) -> tuple[Float64s, Float64s, Float64s]:
@@ -769,10 +791,10 @@ def shifts_to_cap(evidence: Evidence, alpha: float, slack: float) -> Float64s:
     return np.where(covered, wanted - centres, 0.0)
 
 
-def _terms(evidence: Any, at: int, rate: tuple[float, float], served: tuple[float, float]) -> tuple[float, ...]:
-    """The terms of the radius of a bin, on the side where it is larger."""
+def _terms(evidence: Any, at: int, rate: tuple[float, float], served: tuple[float, float], side: str) -> tuple[float, ...]:
+    """The terms of the radius of a bin, on its side or where it is larger."""
     mean = float(evidence.label_sums[at] / evidence.counts[at])
     seen = float(evidence.bin_values[at])
-    is_upper = rate[1] - served[0] >= served[1] - rate[0]
+    is_upper = side == "upper" or (side == "both" and rate[1] - served[0] >= served[1] - rate[0])
     sizes = (rate[1] - mean, mean - seen, seen - served[0]) if is_upper else (mean - rate[0], seen - mean, served[1] - seen)
     return tuple(map(float, sizes))

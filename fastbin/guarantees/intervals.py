@@ -28,10 +28,10 @@ from fastbin.guarantees.evidence import (
 )
 from fastbin.guarantees.rising import band
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
-from fastbin.intervals.binomial import exact_ends, truncated_ends
+from fastbin.intervals.binomial import check_side, exact_ends, opened, truncated_ends
 from fastbin.intervals.finite import rates_of_batch
 
-BinBound = Callable[[Any, Any, float], Float64s]
+BinBound = Callable[..., Float64s]  # of label sums, counts, a level and a side
 
 # With the rule by which the bins share alpha.
 _BOUNDS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
@@ -40,23 +40,27 @@ _BOUNDS: dict[str, tuple[BinBound, Callable[[float, int], float]]] = {
     "empirical-bernstein": (empirical_bernstein, bonferroni),
     "wilson": (wilson, sidak),
 }
+OTHER_SIDE = {"both": "both", "upper": "lower", "lower": "upper"}
 
 
-def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any) -> Float64s:
+def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any, side: str = "both") -> Float64s:
     """`bin_bound` at failure probability `level` for each bin, in either reading of its tally. Shape (n_bins, 2).
 
     Where samples at edges are counted apart, a share of the level goes to what they tell: small, where the readings tell more.
     """
     if interior.batch is not None:
-        return rates_of_batch(interior.first.label_sums, interior.counts, interior.batch, level)
+        return rates_of_batch(interior.first.label_sums, interior.counts, interior.batch, level, side=side)
+    if interior.pool is not None and side != "both":  # after stopping it is both ends together whose misses are known
+        return opened(interval_of_interior(interior, bin_bound, level), side)
     atoms = interior.atoms
     share = 0.0 if atoms is None else (atoms.sure / (interior.counts + 1.0)) ** 2
-    intervals = [bin_bound(reading.label_sums, reading.counts, (1.0 - share) * level) for reading in interior.readings]
+    readings = [(reading.label_sums, reading.counts) for reading in interior.readings]
+    intervals = [bin_bound(*reading, (1.0 - share) * level, side=side) for reading in readings]
     lower, upper = (np.array([ends[:, side] for ends in intervals]) for side in (0, 1))
     found = np.stack([lower.min(axis=0), upper.max(axis=0)], axis=1)
     if atoms is not None:
         parted = atoms.sure > 0
-        parts = _ends_of_parts(interior, atoms, parted, (share * level)[parted])
+        parts = _ends_of_parts(interior, atoms, parted, (share * level)[parted], side)
         both = np.stack([np.maximum(found[parted, 0], parts[:, 0]), np.minimum(found[parted, 1], parts[:, 1])], axis=1)
         found[parted] = np.where(both[:, :1] <= both[:, 1:], both, found[parted])
     return found
@@ -66,12 +70,12 @@ def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any) ->
 OF_ATOM, OF_OTHERS, OF_MASS = 0.45, 0.45, 0.1
 
 
-def _ends_of_parts(interior: Interior, atoms: Atoms, parted: Bools, levels: Float64s) -> Float64s:
+def _ends_of_parts(interior: Interior, atoms: Atoms, parted: Bools, levels: Float64s, side: str) -> Float64s:
     """The rates of bins from those at their edges and above, and the mass at their edges (docs/guarantees.md, Theorem F19)."""
     sure, at_edge, ones = (column[parted] for column in atoms)
     counts, label_sums = (column[parted] for column in interior.first)
-    atom = exact_ends(ones, at_edge, OF_ATOM * levels)
-    others = exact_ends(label_sums - ones, counts - at_edge, OF_OTHERS * levels)
+    atom = exact_ends(ones, at_edge, OF_ATOM * levels, side)
+    others = exact_ends(label_sums - ones, counts - at_edge, OF_OTHERS * levels, side)
     masses = truncated_ends(at_edge, counts, sure, OF_MASS * levels)
     corners = masses[:, :, None] * atom[:, None] + (1.0 - masses[:, :, None]) * others[:, None]
     return np.stack([corners[:, :, 0].min(axis=1), corners[:, :, 1].max(axis=1)], axis=1)
@@ -83,8 +87,9 @@ AT = ("bin", "score", "unlabelled")
 
 
 def interval(
-    evidence: Evidence, alpha: float = 0.1, bound: str = "clopper-pearson", simultaneous: bool = True, *, at: str = "bin"
-) -> Float64s:
+    evidence: Evidence, alpha: float = 0.1, bound: str = "clopper-pearson", simultaneous: bool = True, *, at: str = "bin",
+    side: str = "both",
+) -> Float64s:  # fmt: skip
     """An interval for the true frequency of label 1 in each bin of a fitted model, or for the truth at the scores of each step.
 
     Parameters
@@ -106,6 +111,9 @@ def interval(
         once, and what the step serves, lie in its interval (docs/guarantees.md, Theorem F18). By "clopper-pearson", and
         simultaneous; from the slices of the fit, which those with importance weights and other methods do not keep. [0, 1] for
         fits to fewer than 20 samples.
+    side : {"both", "upper", "lower"}
+        "upper": all of alpha is for upper ends, above which no frequency lies, and lower ends are 0; "lower" mirrored
+        (docs/guarantees.md, Theorem F28). Not with at="score".
 
     Returns
     -------
@@ -142,16 +150,17 @@ def interval(
            [0.762, 0.834]])
     """
     alpha, bound, evidence = check_alpha(alpha), check_interval_bound(bound), as_evidence(evidence)
-    if check_at(at, bound, simultaneous) == "score":
+    if check_at(at, bound, simultaneous, check_side(side)) == "score":
         refuse_designs(evidence, "an interval at scores")
         return interval_at_scores(evidence, alpha)
     tally = tally_of(evidence, bound, designed=True)
     if at == "unlabelled":
-        return _interval_of_unlabelled(tally, alpha, simultaneous)
-    return interval_among(evidence, tally, alpha, bound, int(np.count_nonzero(tally.is_covered)) if simultaneous else 1)
+        return _interval_of_unlabelled(tally, alpha, simultaneous, side)
+    n_sharing = int(np.count_nonzero(tally.is_covered)) if simultaneous else 1
+    return interval_among(evidence, tally, alpha, bound, n_sharing, side)
 
 
-def _interval_of_unlabelled(tally: Interior, alpha: float, simultaneous: bool) -> Float64s:
+def _interval_of_unlabelled(tally: Interior, alpha: float, simultaneous: bool, side: str) -> Float64s:
     """The share of label 1 among the rows of a batch that have none, by bin."""
     if tally.batch is None:
         remedy = "fit to some rows of a batch with population=, the scores of all of them"
@@ -159,7 +168,7 @@ def _interval_of_unlabelled(tally: Interior, alpha: float, simultaneous: bool) -
             f"at='unlabelled' is about a batch of known size, and the model has no population_counts; {remedy}"
         )
     level = tally.levels(alpha, int(np.count_nonzero(tally.is_covered)) if simultaneous else 1)
-    return rates_of_batch(tally.first.label_sums, tally.counts, tally.batch, level, unlabelled=True)
+    return rates_of_batch(tally.first.label_sums, tally.counts, tally.batch, level, side=side, unlabelled=True)
 
 
 def check_interval_bound(bound: Any) -> str:
@@ -167,10 +176,11 @@ def check_interval_bound(bound: Any) -> str:
     return check_choice(bound, "bound", tuple(_BOUNDS))
 
 
-def check_at(at: Any, bound: str, simultaneous: bool) -> str:
-    """Bins or scores: which of them intervals are about. Those at scores are by one bound, and simultaneous."""
+def check_at(at: Any, bound: str, simultaneous: bool, side: str) -> str:
+    """Bins or scores: which of them intervals are about. Those at scores are by one bound, simultaneous, and of both sides."""
     at = check_choice(at, "at", AT)
-    for argument, value, asked in (("bound", bound, "clopper-pearson"), ("simultaneous", simultaneous, True)):
+    fixed = ("bound", bound, "clopper-pearson"), ("simultaneous", simultaneous, True), ("side", side, "both")
+    for argument, value, asked in fixed:
         if at == "score" and value != asked:
             remedy = f"intervals at scores have {argument}={asked!r}: leave it out, or pass at='bin'"
             raise InputError(None, remedy, argument=argument, value=value)
@@ -187,22 +197,24 @@ def interval_at_scores(evidence: Evidence, alpha: float) -> Float64s:
     return np.stack([np.minimum(ends[:, 0], least), np.maximum(ends[:, 1], greatest)], axis=1)
 
 
-def interval_among(evidence: Evidence, tally: Interior, alpha: float, bound: str, n_sharing: int) -> Float64s:
+def interval_among(
+    evidence: Evidence, tally: Interior, alpha: float, bound: str, n_sharing: int, side: str = "both"
+) -> Float64s:
     """The intervals of all bins of a model where `n_sharing` bins share alpha; at the target, if its values were moved."""
 
     def at_source(alpha_of_bins: float) -> Float64s:
-        return interval_of_tally(tally, alpha_of_bins, bound, n_sharing)
+        return interval_of_tally(tally, alpha_of_bins, bound, n_sharing, side)
 
-    return _moved_interval(evidence, alpha, at_source) if is_moved(evidence) else at_source(alpha)
+    return _moved_interval(evidence, alpha, at_source, side) if is_moved(evidence) else at_source(alpha)
 
 
-def interval_of_tally(tally: Interior, alpha: float, bound: str, n_sharing: int) -> Float64s:
+def interval_of_tally(tally: Interior, alpha: float, bound: str, n_sharing: int, side: str = "both") -> Float64s:
     """Intervals in the population that the tally was drawn from."""
     bin_bound, share = _BOUNDS[bound]
     levels = np.broadcast_to(tally.levels(alpha, n_sharing, share), tally.counts.shape)
     found = np.empty((len(levels), 2))
     for level in np.unique(levels).tolist():  # of the rest another one
-        found[levels == level] = interval_of_interior(tally, bin_bound, level)[levels == level]
+        found[levels == level] = interval_of_interior(tally, bin_bound, level, side)[levels == level]
     return found
 
 
@@ -243,7 +255,9 @@ def scale_odds(values: Float64s, ratio: float) -> Float64s:
     return np.asarray(ratio * values / (ratio * values + (1.0 - values)))
 
 
-def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s]) -> Float64s:
+def _moved_interval(
+    evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s], side: str = "both"
+) -> Float64s:
     """Intervals of a model whose values were moved to other class rates, at the target; together they cover at least 1 - alpha.
 
     The tally of such a model is that of the source. An interval for a bin's rate at the source is moved as the value was, by
@@ -255,6 +269,8 @@ def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float
     `at_source(level)` gives the intervals of the bins at the source. A bin without samples keeps [0, 1].
 
     A known rate at which samples with label 0 were kept multiplies the odds by itself: no error, and no alpha (Theorem F27).
+    Rates at the target rise with those of the bins and with the target's class rate, and fall as the source's rises: the ends
+    of one `side` need one end of each.
     """
     rates, kept = evidence.rates, sampling_rate_of(evidence)
     if kept:
@@ -266,11 +282,15 @@ def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float
             "source model again with fb.shift.LabelShift or `fastbin adapt`"
         )
     of_bins, of_source, of_target = _levels(evidence.n_samples, rates, alpha)
-    p_low, p_high = _rate_interval(rates.source, of_source)
+    p_low, p_high = _rate_interval(rates.source, of_source, OTHER_SIDE[side])
     is_estimated = rates.target.origin == "estimated"
-    q_low, q_high = _estimated_interval(evidence, of_target) if is_estimated else _rate_interval(rates.target, of_target)
+    if is_estimated:
+        q_low, q_high = _estimated_interval(evidence, of_target)
+    else:
+        q_low, q_high = _rate_interval(rates.target, of_target, side)
     ends = at_source(of_bins)
-    return np.stack([move_odds(ends[:, 0], p_high, q_low), move_odds(ends[:, 1], p_low, q_high)], axis=1)
+    moved = np.stack([move_odds(ends[:, 0], p_high, q_low), move_odds(ends[:, 1], p_low, q_high)], axis=1)
+    return opened(moved, side)
 
 
 def _levels(n_samples: int, rates: ClassRates, alpha: float) -> tuple[float, float, float]:
@@ -303,10 +323,10 @@ def _estimated_interval(evidence: Evidence, level: float) -> tuple[float, float]
     return rate_ends(shares, level)
 
 
-def _rate_interval(rate: ClassRate, level: float) -> tuple[float, float]:
+def _rate_interval(rate: ClassRate, level: float, side: str) -> tuple[float, float]:
     if rate.origin == "given":
         return rate.rate, rate.rate
-    low, high = clopper_pearson([rate.n_positive], [rate.n_samples], level)[0]
+    low, high = clopper_pearson([rate.n_positive], [rate.n_samples], level, side=side)[0]
     return float(low), float(high)
 
 

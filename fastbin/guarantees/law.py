@@ -184,17 +184,17 @@ def _exact_radius(n_in_bin: int, alpha: float) -> float:
 
 
 @lru_cache(maxsize=1024)
-def one_sided_radius(n_in_bin: int, alpha: float) -> float:
-    """The least distance that a binomial mean exceeds its frequency by, or falls below it by, with chance alpha / 2 at most.
+def one_sided_radius(n_in_bin: int, tail: float) -> float:
+    """The least distance that a binomial mean exceeds its frequency by, or falls below it by, with chance `tail` at most.
 
-    With X = x the chance of x or more is alpha / 2 at the lower Clopper-Pearson end and smaller below it, so it is the largest
+    With X = x the chance of x or more is `tail` at the lower Clopper-Pearson end and smaller below it, so it is the largest
     distance from x / n to that end. A smooth function of x: from 4096 samples on, found on ever finer grids around its maximum.
     """
     first, last = 0, n_in_bin
     while True:
         step = max(1, (last - first) // (_SCAN // 2)) if last - first >= _SCAN else 1
         candidates = np.arange(first, last + 1, step)
-        lower = clopper_pearson(candidates, np.full(len(candidates), n_in_bin), alpha)[:, 0]
+        lower = clopper_pearson(candidates, np.full(len(candidates), n_in_bin), tail, side="lower")[:, 0]
         distances = candidates / n_in_bin - lower
         peak = int(np.argmax(distances))
         if step == 1:

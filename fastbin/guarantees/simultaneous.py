@@ -24,6 +24,7 @@ from fastbin.guarantees.certificate import (
     assumptions_of,
     certificate_of,
     check_bound,
+    check_side_of,
     name_cell,
 )
 from fastbin.guarantees.certify import (
@@ -59,7 +60,7 @@ from fastbin.guarantees.intervals import (
 )
 from fastbin.guarantees.radius import NEGLIGIBLE, common_radius, failures_within
 from fastbin.intervals import sidak
-from fastbin.intervals.binomial import as_counts, special_functions
+from fastbin.intervals.binomial import as_counts, check_side, special_functions
 
 # Equal fingerprints of two models mean that they were fitted to the same rows, unless other rows agree by chance so often.
 _BY_CHANCE = 1e-6
@@ -95,6 +96,7 @@ def certify_set(
     class_wise: bool = False,
     names: Sequence[Any] | None = None,
     cells: str = "cells",
+    side: str = "both",
 ) -> SetCertificate:
     """The promise of many models together, each about the samples of its own cell.
 
@@ -126,6 +128,8 @@ def certify_set(
         For each model the key of its cell, None for a pool of several cells. By default the numbers of the models.
     cells : {"cells", "segments", "predicted classes", "classes"}
         What to call the cells.
+    side : {"both", "upper", "lower"}
+        As in `certify`, for all models.
 
     Returns
     -------
@@ -161,26 +165,27 @@ def certify_set(
     [('north', 0.093, 0.019), ('south', 0.104, 0.082)]
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", tuple(CERTIFICATE_BOUNDS))
-    cells = check_choice(cells, "cells", tuple(CELLS))
+    cells, side = check_choice(cells, "cells", tuple(CELLS)), check_side_of(side, kind, bound)
     every = _cells(models, names, cells)
     covered = [cell for cell in every if cell.n_covered]
     if check_choice(about, "about", ABOUT[:2]) == "calibration rows" and kind not in MEAN_ERRORS:
         bound = check_of_rows(kind, bound)
     else:
-        bound = bound_for(covered[0].model, kind, bound) if len(covered) == 1 else check_bound(bound, kind)
+        bound = bound_for(covered[0].model, kind, bound, side) if len(covered) == 1 else check_bound(bound, kind)
     if not covered:
         raise GuaranteeError(f"none of the {len(every)} {cells} holds a sample, so there is nothing to certify")
     if not class_wise:
         _require_disjoint(covered, cells)
-    if _has_one_radius(covered, kind, bound) and not class_wise:
+    if _has_one_radius(covered, kind, bound) and not class_wise and side == "both":
         parts = _parts_of_one_radius(covered, alpha, cells)
     else:
         levels = _levels(covered, alpha, kind, class_wise)
         rest_parts: list[float | None] = [None] * len(covered)
         if len(covered) > 1 and kind != "marginal" and not class_wise and about == "population":
             levels, rest_parts = _beside_rests(covered, levels, alpha, bound)
-        parts = _parts(covered, levels.tolist(), rest_parts, kind, bound, cells, about)
-    return _joined(every, parts, alpha=alpha, kind=kind, bound=bound, cells=cells, class_wise=class_wise, about=about)
+        parts = _parts(covered, levels.tolist(), rest_parts, kind, bound, cells, about, side)
+    joined = _joined(every, parts, alpha=alpha, kind=kind, bound=bound, cells=cells, class_wise=class_wise, about=about)
+    return replace(joined, side=side)
 
 
 @shared_docs(certify_set.__doc__, interval.__doc__)
@@ -194,6 +199,7 @@ def set_intervals(
     names: Sequence[Any] | None = None,
     cells: str = "cells",
     at: str = "bin",
+    side: str = "both",
 ) -> list[Float64s]:
     """An interval for the true frequency of label 1 in each bin of many models, all bins at the same level.
 
@@ -211,6 +217,8 @@ def set_intervals(
     {names}
     {cells}
     {at}
+    side : {"both", "upper", "lower"}
+        As in `interval`.
 
     Returns
     -------
@@ -239,7 +247,7 @@ def set_intervals(
     [[[0.176, 0.226]], [[0.469, 0.531]]]
     """
     alpha, bound = check_alpha(alpha), check_interval_bound(bound)
-    at = check_at(at, bound, simultaneous)
+    at = check_at(at, bound, simultaneous, check_side(side))
     every = _cells(models, names, check_choice(cells, "cells", tuple(CELLS)), bound)
     covered = [cell for cell in every if cell.n_covered]
     if simultaneous and not class_wise:
@@ -253,13 +261,13 @@ def set_intervals(
         every = _sharing_rest(every)
     has_rests = any(cell.tally.rest is not None for cell in every)
     if not class_wise and (simultaneous or not has_rests) and not any(is_moved(cell.model) for cell in every):  # one call
-        joined = interval_of_tally(Interior.joined([cell.tally for cell in every]), alpha, bound, n_sharing)
+        joined = interval_of_tally(Interior.joined([cell.tally for cell in every]), alpha, bound, n_sharing, side)
         return np.split(joined, np.cumsum([len(cell.tally.counts) for cell in every])[:-1])
     found = []
     for cell in every:
         with _naming(cell.name, cells):
             sharing = cell.n_covered if simultaneous and class_wise else n_sharing
-            found.append(interval_among(cell.model, cell.tally, of_each, bound, sharing))
+            found.append(interval_among(cell.model, cell.tally, of_each, bound, sharing, side))
     return found
 
 
@@ -425,8 +433,9 @@ def _parts_of_one_radius(covered: list[_Cell], alpha: float, cells: str) -> list
 
 
 def _parts(
-    covered: list[_Cell], levels: list[float], rest_parts: list[float | None], kind: str, bound: str, cells: str, about: str
-) -> list[_Part]:
+    covered: list[_Cell], levels: list[float], rest_parts: list[float | None], kind: str, bound: str, cells: str, about: str,
+    side: str,
+) -> list[_Part]:  # fmt: skip
     """Every model at its own level; those of one value a bin at once."""
     found: dict[int, Certificate] = {}
     if bound in OF_INTERVALS and about == "population":
@@ -434,15 +443,15 @@ def _parts(
         if plain:
             models = [covered[j].model for j in plain]
             tallies = [require_interior(covered[j].model, rest_parts=rest_parts[j]) for j in plain]
-            own = certify_bins(models, tallies, [levels[j] for j in plain], kind, bound)
+            own = certify_bins(models, tallies, [levels[j] for j in plain], kind, bound, side)
             found = dict(zip(plain, own, strict=True))
     for j, (cell, level) in enumerate(zip(covered, levels, strict=True)):
         if j not in found:
             with _naming(cell.name, cells):
                 if about == "population" and kind not in MEAN_ERRORS:
-                    found[j] = certify_population(cell.model, level, kind, bound, rest_parts[j])
+                    found[j] = certify_population(cell.model, level, kind, bound, rest_parts[j], side)
                 else:
-                    found[j] = certify(cell.model, level, kind, bound, about=about)
+                    found[j] = certify(cell.model, level, kind, bound, about=about, side=side)
     return [(cell.name, found[j]) for j, cell in enumerate(covered)]
 
 

@@ -13,13 +13,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
-from fastbin._base.checks import check_count, check_level, refuse_first
+from fastbin._base.checks import check_choice, check_count, check_level, refuse_first
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
 
 
-def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
+# Which ends an interval has. Each end of one with both misses with half of its failure probability; a single end has all of it.
+SIDES = ("both", "upper", "lower")
+
+
+def check_side(side: Any) -> str:
+    """The name of a side."""
+    return check_choice(side, "side", SIDES)
+
+
+def tails_of(levels: Float64s | float, side: str) -> Any:
+    """What each end of an interval may miss with."""
+    return np.asarray(levels) / (2.0 if side == "both" else 1.0)
+
+
+def opened(ends: Float64s, side: str) -> Float64s:
+    """The intervals (..., 2) with the end of this side alone: the other is that of the scale, 0 or 1."""
+    if side == "upper":
+        return np.stack([np.zeros(ends.shape[:-1]), ends[..., 1]], axis=-1)
+    return ends if side == "both" else np.stack([ends[..., 0], np.ones(ends.shape[:-1])], axis=-1)
+
+
+def clopper_pearson(label_sums: Any, counts: Any, alpha: float, *, side: str = "both") -> Float64s:
     """The exact binomial interval of Clopper and Pearson (1934).
 
     The interval of all frequencies that neither one-sided binomial test rejects at level alpha / 2. It covers with
@@ -34,6 +55,9 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
         Samples in each bin. A bin with none gets [0, 1].
     alpha : float
         Failure probability of each bin, from 1e-110 to 1/2.
+    side : {"both", "upper", "lower"}
+        With "upper" the frequency exceeds the upper end with probability at most alpha, and the lower end is 0; with "lower" it
+        is below the lower end so seldom, and the upper end is 1 (docs/guarantees.md, Theorem F28).
 
     Returns
     -------
@@ -55,35 +79,44 @@ def clopper_pearson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     >>> clopper_pearson([3, 0], [10, 10], alpha=0.05).round(4)
     array([[0.0667, 0.6525],
            [0.    , 0.3085]])
+    >>> clopper_pearson([3, 0], [10, 10], alpha=0.05, side="upper").round(4)
+    array([[0.    , 0.6066],
+           [0.    , 0.2589]])
     """
     sums, sizes, *_ = as_tally(label_sums, counts)
-    return exact_ends(sums, sizes, check_level(alpha))
+    return exact_ends(sums, sizes, check_level(alpha), check_side(side))
 
 
-def exact_ends(sums: Int64s, sizes: Int64s, levels: Float64s | float) -> Float64s:
+def exact_ends(sums: Int64s, sizes: Int64s, levels: Float64s | float, side: str = "both") -> Float64s:
     """`clopper_pearson` of checked arguments; a failure probability for all bins, or one for each."""
-    tails = np.asarray(levels) / 2.0
+    tails = tails_of(levels, side)
     # The rarer label decides: its ends are the smaller numbers, with digits to spare. The others mirror them.
     rarer = np.minimum(sums, sizes - sums).astype(np.float64)
     lower = np.where(rarer > 0, beta_quantile(np.maximum(rarer, 1.0), sizes - rarer + 1.0, tails, upper=False), 0.0)
     upper = np.where(rarer < sizes, beta_quantile(rarer + 1.0, np.maximum(sizes - rarer, 1.0), tails, upper=True), 1.0)
     mirrored = sums > rarer
-    return np.stack(
+    ends = np.stack(
         [np.where(mirrored, _complement(upper, 0.0), lower), np.where(mirrored, _complement(lower, 1.0), upper)], axis=1
     )
+    return opened(ends, side)
 
 
-def ends_of_rows(ones: Int64s, counts: Int64s, level: float) -> Float64s:
+# Larger tails are not proved for sums of labels of different probabilities (fastbin, Theorem F11).
+LARGEST_TAIL_OF_ROWS = 0.25
+
+
+def ends_of_rows(ones: Int64s, counts: Int64s, level: float, side: str = "both") -> Float64s:
     """float64 (n_bins, 2): the interval of the average of probabilities of independent labels, missed with `level` at most.
 
-    That of Clopper and Pearson, but for a lower end at one label 1, and an upper end at one label 0, of level / (2 counts)
+    That of Clopper and Pearson, but for a lower end at one label 1, and an upper end at one label 0, of the tail / counts
     from the end of the scale.
     """
-    ends = exact_ends(ones, counts, level)
-    least = level / (2.0 * np.maximum(counts, 1))
+    tails = np.minimum(tails_of(level, side), LARGEST_TAIL_OF_ROWS)
+    ends = exact_ends(ones, counts, 2.0 * tails)
+    least = tails / np.maximum(counts, 1)
     lower = np.where(ones == 1, np.minimum(ends[:, 0], least), ends[:, 0])
     upper = np.where(ones == counts - 1, np.maximum(ends[:, 1], 1.0 - least), ends[:, 1])
-    return np.stack([lower, upper], axis=1)
+    return opened(np.stack([lower, upper], axis=1), side)
 
 
 def truncated_ends(sums: Int64s, sizes: Int64s, least: Int64s, levels: Float64s | float) -> Float64s:
@@ -158,8 +191,8 @@ def _complement(ends: Float64s, outwards: float) -> Float64s:
 
 
 @shared_docs(clopper_pearson.__doc__)
-def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64s:
-    """Hoeffding's interval: mean +- sqrt(ln(2 / alpha) / (2 count)), cut to [0, 1].
+def hoeffding(label_sums: Any, counts: Any, alpha: float, *, side: str = "both") -> Float64s:
+    """Hoeffding's interval: mean +- sqrt(ln(2 / alpha) / (2 count)), cut to [0, 1]; of one side, ln(1 / alpha).
 
     The bound behind every closed formula of Gupta & Ramdas 2021 (equation (17)). Valid for any labels in [0, 1]. For 0/1
     labels `clopper_pearson` is narrower: by a fifth at a frequency of one half, by half where label 1 is rare.
@@ -179,18 +212,19 @@ def hoeffding(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     array([[0.1776, 0.4224]])
     """
     _, sizes, filled, means = as_tally(label_sums, counts)
-    radii = np.sqrt(math.log(2.0 / check_level(alpha)) / (2.0 * filled))
-    return around(means, np.where(sizes > 0, radii, 1.0))
+    n_events = 2.0 if check_side(side) == "both" else 1.0
+    radii = np.sqrt(math.log(n_events / check_level(alpha)) / (2.0 * filled))
+    return opened(around(means, np.where(sizes > 0, radii, 1.0)), side)
 
 
 @shared_docs(hoeffding.__doc__)
-def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64s:
+def empirical_bernstein(label_sums: Any, counts: Any, alpha: float, *, side: str = "both") -> Float64s:
     """Empirical Bernstein interval (Gupta, Podkopaev & Ramdas 2020, Theorem 4), cut to [0, 1].
 
     mean +- (sqrt(2 V ln(3 / alpha) / count) + 3 ln(3 / alpha) / count), where V = mean (1 - mean) is the biased variance of
     the labels. The theorem covers B bins at once by a union bound: pass ``bonferroni(alpha, B)`` to get its ln(3B/alpha).
     The first term shrinks where labels are nearly all alike; the second one makes the interval wider than Hoeffding's
-    for small counts.
+    for small counts. Of its three events one side needs two: ln(2 / alpha).
 
     {Parameters}
 
@@ -205,13 +239,14 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float) -> Float64s:
            [0.4295, 0.5705]])
     """
     _, sizes, filled, means = as_tally(label_sums, counts)
-    log_term = math.log(3.0 / check_level(alpha))
+    n_events = 3.0 if check_side(side) == "both" else 2.0
+    log_term = math.log(n_events / check_level(alpha))
     radii = np.sqrt(2.0 * means * (1.0 - means) * log_term / filled) + 3.0 * log_term / filled
-    return around(means, np.where(sizes > 0, radii, 1.0))
+    return opened(around(means, np.where(sizes > 0, radii, 1.0)), side)
 
 
 @shared_docs(clopper_pearson.__doc__)
-def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
+def wilson(label_sums: Any, counts: Any, alpha: float, *, side: str = "both") -> Float64s:
     """Wilson's score interval (1927): APPROXIMATE, it may cover less often than 1 - alpha, and no certificate uses it.
 
     For plots and for comparison with other software. The interval inverts the normal approximation of the score test.
@@ -222,6 +257,8 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     {counts}
     alpha : float
         Nominal failure probability of each bin, strictly between 0 and 1.
+    side : {"both", "upper", "lower"}
+        With one side the other end is 0 or 1, and all of alpha is for this one.
 
     Returns
     -------
@@ -236,14 +273,14 @@ def wilson(label_sums: Any, counts: Any, alpha: float) -> Float64s:
     array([[0.1078, 0.6032]])
     """
     sums, sizes, filled, means = as_tally(label_sums, counts)
-    z = -float(special_functions().ndtri(check_level(alpha) / 2.0))
+    z = -float(special_functions().ndtri(float(tails_of(check_level(alpha), check_side(side)))))
     centres = (means + z * z / (2.0 * filled)) / (1.0 + z * z / filled)
     radii = z * np.sqrt(means * (1.0 - means) / filled + (z / (2.0 * filled)) ** 2) / (1.0 + z * z / filled)
     intervals = around(centres, radii)
     intervals[sums == 0, 0] = 0.0
     intervals[sums == sizes, 1] = 1.0
     intervals[sizes == 0] = 0.0, 1.0
-    return intervals
+    return opened(intervals, side)
 
 
 def sidak(alpha: float, n_bins: int) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
+from fastbin.intervals.binomial import opened, tails_of
 
 # Terms of the hypergeometric law further than so many standard deviations and steps from its mode are below 1e-200 of it.
 DEVIATIONS, STEPS = 40.0, 100
@@ -26,13 +27,15 @@ def label_sums_of_batch(label_sums: Any, counts: Any, sizes: Any, levels: Any) -
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def rates_of_batch(label_sums: Any, counts: Any, sizes: Any, levels: Any, *, unlabelled: bool = False) -> Float64s:
+def rates_of_batch(
+    label_sums: Any, counts: Any, sizes: Any, levels: Any, *, side: str = "both", unlabelled: bool = False
+) -> Float64s:
     """float64 (n_bins, 2): ends of the share of ones among all rows of a bin, or of those without a label; [0, 1] for none."""
-    ones, rows = label_sums_of_batch(label_sums, counts, sizes, levels), np.asarray(sizes, np.int64)
+    ones, rows = label_sums_of_batch(label_sums, counts, sizes, 2.0 * tails_of(levels, side)), np.asarray(sizes, np.int64)
     if unlabelled:
         ones, rows = ones - np.asarray(label_sums)[:, None], rows - np.asarray(counts)
     shares = ones / np.maximum(rows, 1)[:, None]
-    return np.where(rows[:, None] > 0, shares, [0.0, 1.0])
+    return opened(np.where(rows[:, None] > 0, shares, [0.0, 1.0]), side)
 
 
 def _ends(ones: int, count: int, size: int, level: float) -> tuple[int, int]:

@@ -444,7 +444,7 @@ class ClassWiseBinning(ClassBinning):
 
     def certificate(
         self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, which: Literal["joint"] | Key = "joint",
-        *, about: str = "population",
+        *, about: str = "population", side: str = "both",
     ) -> SetCertificate | Certificate:  # fmt: skip
         """The guarantee about the values of all classes at once, or of one; see `ModelSet.certificate`.
 
@@ -454,7 +454,7 @@ class ClassWiseBinning(ClassBinning):
             With ``normalize=True``; ``model_.certificate`` is about the values before.
         """
         self._require_own_values("certificate")
-        return self.model_.certificate(alpha, kind, bound, which, about=about)
+        return self.model_.certificate(alpha, kind, bound, which, about=about, side=side)
 
     def _require_own_values(self, what: str) -> None:
         if self.normalize:

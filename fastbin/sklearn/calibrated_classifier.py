@@ -364,8 +364,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return self.model_.predict_interval(tops, self._names[columns], alpha=alpha, at=at)
 
     def certificate(
-        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str | None = None
-    ) -> Certificate | SetCertificate | VectorCertificate:
+        self, alpha: float = 0.1, kind: str = "conditional", bound: str | None = None, *, about: str | None = None,
+        side: str = "both",
+    ) -> Certificate | SetCertificate | VectorCertificate:  # fmt: skip
         """The guarantee about the calibrated probabilities.
 
         Parameters
@@ -376,6 +377,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             As for `BinnedModel.certificate`; a vector model has the kind "conditional" with its one bound.
         about : {"population", "calibration rows"}, optional
             As for `BinnedModel.certificate`; by default the population, of a vector model the calibration rows.
+        side : {"both", "upper", "lower"}
+            As for `BinnedModel.certificate`; a vector model has "both".
 
         Returns
         -------
@@ -400,8 +403,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             check_choice(kind, "kind", ("conditional",))
             if bound is not None:
                 check_choice(bound, "bound", ("clopper-pearson",))
+            check_choice(side, "side", ("both",))
             return self.model_.certificate(alpha, about=about or ABOUT[1])
-        return self.model_.certificate(alpha, kind, bound, about=about or ABOUT[0])
+        return self.model_.certificate(alpha, kind, bound, about=about or ABOUT[0], side=side)
 
     certificates = Parts.certificates
 
