@@ -62,21 +62,21 @@ def summary(fitted: Fitted) -> str:
     return SCHEMES[fitted.scheme].title + size + samples
 
 
-def intervals_of(fitted: Fitted, alpha: float | None) -> Float64s | None:
+def intervals_of(fitted: Fitted, alpha: float | None, side: str = "both") -> Float64s | None:
     """The simultaneous intervals of all bins, or ``None`` where there are none, or none are asked for."""
     if alpha is None or (not fitted.is_set and fitted.kind != "step"):
         return None
     try:
-        intervals = fitted.interval(alpha)
+        intervals = fitted.interval(alpha, side=side)
     except GuaranteeError:
         return None
     return np.concatenate(intervals) if fitted.is_set else intervals
 
 
-def promise(fitted: Fitted, alpha: float) -> tuple[Any, str]:
-    """The certificate and its sentence; or ``None`` and why there is none."""
+def promise(fitted: Fitted, alpha: float, side: str = "both") -> tuple[Any, str]:
+    """The certificate and its sentence; or ``None`` and why there is none. Those of vector models have no side."""
     try:
-        certificate = fitted.certificate(alpha)
+        certificate = fitted.certificate(alpha, **({} if side == "both" else {"side": side}))
     except GuaranteeError as error:
         return None, f"No certificate: {error}"
     return certificate, str(certificate)

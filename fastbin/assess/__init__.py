@@ -13,6 +13,7 @@
 `group_table`, `audit_groups`                              in each group of a population: numbers, and is the promise kept?
 `check_certificate`, `samples_to_check`                    does a test set contradict or confirm a certificate?
 `check_predictions`                                        are given predictions calibrated, grade by grade? No model
+`cluster_intervals`, `one_per_cluster`                     rows of one obligor, customer or day are not independent
 =========================================================  ===============================================================
 
 Everything takes predictions in [0, 1] of any predictor, and test samples that it was not fitted on. Integer weights are
@@ -22,6 +23,7 @@ frequencies, real weights importance weights.
 from __future__ import annotations
 
 from fastbin.assess.certificate_check import check_certificate, samples_to_check
+from fastbin.assess.clusters import cluster_intervals, one_per_cluster
 from fastbin.assess.groups import AuditedGroup, GroupAudit, GroupTable, audit_groups, group_table
 from fastbin.assess.metrics import (
     BrierDecomposition,
@@ -57,11 +59,13 @@ __all__ = [
     "check_certificate",
     "check_predictions",
     "class_wise_ece",
+    "cluster_intervals",
     "ece",
     "group_table",
     "log_loss",
     "multiclass_brier",
     "multiclass_log_loss",
+    "one_per_cluster",
     "promised_validity",
     "reliability_table",
     "roc_auc",

@@ -274,7 +274,7 @@ class BinSums(NamedTuple):
         return ends
 
 
-def tests_of_averages(model: BinnedModel, radii: Float64s, side: str = "both") -> tuple[BinTest, ...]:
+def tests_of_averages(model: BinnedModel, radii: Float64s, side: str) -> tuple[BinTest, ...]:
     """For each bin of a model of two resolutions the test that its labels are served right on average, within a radius.
 
     Of one side, that the truth is not above what is served by more than the radius, or not below it.

@@ -378,7 +378,7 @@ def check_cells_given(fitted: BinnedModel | ModelSet, cells: Any) -> None:
 
 def tested_parts(
     model: Any, scores: Any, labels: Any, cells: Any, *, certificate: Any, epsilon: float | None, test_level: float,
-    power: float, sample_weight: Any, positive: Any, tie_keys: Any, seed: int | None, side: str = "both",
+    power: float, sample_weight: Any, positive: Any, tie_keys: Any, seed: int | None, side: str,
 ) -> TestedParts:  # fmt: skip
     """The promise and the test rows of one model, or of every model of a set. O(n log n).
 

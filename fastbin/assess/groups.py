@@ -449,7 +449,7 @@ def audit_groups(
     test_level = check_alpha(test_level, "test_level")
     parts = tested_parts(
         model, scores, labels, cells, certificate=certificate, epsilon=epsilon, test_level=test_level, power=0.5,
-        sample_weight=sample_weight, positive=positive, tie_keys=tie_keys, seed=seed,
+        sample_weight=sample_weight, positive=positive, tie_keys=tie_keys, seed=seed, side="both",
     )  # fmt: skip
     part_of, at = np.full(parts.n_rows, -1), np.zeros(parts.n_rows, np.int64)  # of each row, and its place in the part
     for number, part in enumerate(parts.parts):

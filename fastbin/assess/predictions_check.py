@@ -11,12 +11,13 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import as_cells, in_one_code
 from fastbin._base.checks import check_alpha, check_choice, check_same_length
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import GuaranteeError
+from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
 from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.bin_tests import chance_at_least, chance_at_most
-from fastbin.assess.samples import check_samples, rows_of_each
+from fastbin.assess.clusters import Agreement, agreement_of, one_per_cluster
+from fastbin.assess.samples import Samples, check_samples, rows_of_each
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, Judged, shown_p
 from fastbin.intervals.binomial import special_functions
 
@@ -52,6 +53,9 @@ class PredictionCheck(Judged):
     verdicts : tuple of str
         "too low", "too high" or "not contradicted": whether the adjusted p-value is at most the level, and the side. That of
         "all" is a test by itself.
+    clusters : object or None
+        With `cluster`: how many rows and clusters there were, and how much rows of a cluster agree (`n_rows`, `n_clusters`,
+        `correlation`, `design_effect`). Everything above is about one row of each.
     """
 
     verdict: str
@@ -66,6 +70,7 @@ class PredictionCheck(Judged):
     jeffreys: Float64s
     adjusted: Float64s
     verdicts: tuple[str, ...]
+    clusters: Agreement | None = None
 
     def _columns(self) -> Columns:
         return {
@@ -82,6 +87,8 @@ class PredictionCheck(Judged):
 
     def _about(self) -> str:
         n_grades, rows = len(self.names) - 1, f"{int(self.counts[-1]):,} new rows"
+        if self.clusters is not None:
+            rows += f", one of each cluster of {self.clusters.n_rows:,} rows"
         level = f"level {self.test_level:g}" + (f", Holm over {n_grades} grades" if n_grades else "")
         tested = self.adjusted[:-1] if n_grades else self.adjusted
         evidence = f"smallest p = {shown_p(float(tested.min()))}, {level}"
@@ -108,7 +115,9 @@ class PredictionCheck(Judged):
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON."""
         head = {name: getattr(self, name) for name in ("verdict", "side", "test_level")}
-        return {**head, "sentence": self._sentence(), "requires": NEW_ROWS, "grades": as_records(self._columns())}
+        clusters = {} if self.clusters is None else {"clusters": self.clusters._asdict()}
+        grades = as_records(self._columns())
+        return {**head, "sentence": self._sentence(), "requires": NEW_ROWS, **clusters, "grades": grades}
 
 
 @shared_docs(check_samples.__doc__)
@@ -121,6 +130,8 @@ def check_predictions(
     test_level: float = 0.05,
     sample_weight: Any = None,
     positive: Any = None,
+    cluster: Any = None,
+    seed: int = 0,
 ) -> PredictionCheck:
     """Are these predictions calibrated, in each grade and in all? Exact tests; no model is needed.
 
@@ -139,11 +150,21 @@ def check_predictions(
     sample_weight : array-like of int, shape (n,), optional
         Frequencies, the same as repeating the row. Importance weights are refused: the tests are of counts.
     {positive}
+    cluster : array-like of shape (n,), optional
+        What rows that belong together share, such as the obligor, integers or text: then one row of each cluster is tested
+        (`one_per_cluster`), and calibration is that of a random row of a random cluster. Not with `sample_weight`.
+    seed : int
+        Of the choice of these rows, in [0, 2**64).
 
     Returns
     -------
     PredictionCheck
         A row for each grade, and one for all.
+
+    Warns
+    -----
+    FastbinWarning
+        Where rows of a cluster agree, with the design effect.
 
     Raises
     ------
@@ -175,19 +196,25 @@ def check_predictions(
     ('not contradicted', 0.1097, 0.08307)
     """
     test_level, side = check_alpha(test_level, "test_level"), check_choice(side, "side", ("both", "upper", "lower"))
-    check_same_index(p=p, y=y, by=by, sample_weight=sample_weight)
+    check_same_index(p=p, y=y, by=by, sample_weight=sample_weight, cluster=cluster)
     samples = check_samples(p, y, sample_weight, positive=positive, name="p")
     if samples.is_weighted:
         raise GuaranteeError(
             "samples with real weights are not counted, so no exact test exists; give integers if the weights are frequencies"
         )
+    kept: Any = None
+    agreement = None
+    if cluster is not None:
+        kept, agreement = _one_of_each(samples, cluster, sample_weight, seed)
+        samples = samples.take(kept)
     names: list[Any] = []
     groups = []
     if by is not None:
         keys, (codes,) = in_one_code(by=as_cells(by, "by"))
         check_same_length(p=np.asarray(p), by=codes)
         if sample_weight is not None:
-            codes = codes[np.asarray(sample_weight) > 0]
+            kept = np.asarray(sample_weight) > 0
+        codes = codes if kept is None else codes[kept]
         groups = list(rows_of_each(codes))
         names = [keys[codes[rows[0]]] for rows in groups]
     parts = [*(samples.take(rows) for rows in groups), samples]
@@ -214,7 +241,17 @@ def check_predictions(
         jeffreys=jeffreys,
         adjusted=adjusted,
         verdicts=tuple(verdicts),
+        clusters=agreement,
     )
+
+
+def _one_of_each(samples: Samples, cluster: Any, sample_weight: Any, seed: int) -> tuple[Int64s, Agreement]:
+    """The row of each cluster that is tested, and how much rows of a cluster agree; a warning where they do."""
+    if sample_weight is not None:
+        raise InputError("is given beside cluster", "repeat such rows in their cluster", argument="sample_weight")
+    rows, agreement = one_per_cluster(cluster, seed), agreement_of(samples.labels - samples.predictions, cluster)
+    agreement.warn("one row of each cluster is tested", stacklevel=3)
+    return rows, agreement
 
 
 def _of_side(tails: Float64s, side: str) -> Float64s:

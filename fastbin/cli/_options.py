@@ -161,6 +161,11 @@ label = together(
 )
 weights = option("--weights COLUMN", "Sample weights. Whole numbers are frequencies, others importance weights.")
 alpha = option("--alpha A", "The probability that the stated guarantee fails.", default=0.1)
+side = option(
+    "--side both|upper|lower",
+    "The side of the promise: no true frequency above its value by more than epsilon (upper), none below it (lower), or both.",
+    default="both",
+)
 quiet = option("-q --quiet", "Print nothing but errors.")
 as_json = option("--json as_json", "Print JSON, for programs.")
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s
+from fastbin._base.errors import InputError
 from fastbin._base.table import LONG
 from fastbin._model import view
 from fastbin._model.view import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of, why_pooled
 from fastbin.cli._console import text_table
+from fastbin.cli._tables import is_vector
 from fastbin.guarantees.certificate import event_words, moved_words, sureness
 
 if TYPE_CHECKING:
@@ -108,22 +110,24 @@ def _empty_bins(model: BinnedModel) -> list[int]:
     return np.flatnonzero(model.counts == 0).tolist()
 
 
-def promise(fitted: BinnedModel | ModelSet, alpha: float) -> tuple[Any, str]:
+def promise(fitted: BinnedModel | ModelSet, alpha: float, side: str = "both") -> tuple[Any, str]:
     """The certificate, of a set the joint one, and its sentence; or ``None`` and why there is none."""
-    certificate, sentence = view.promise(fitted, alpha)
+    certificate, sentence = view.promise(fitted, alpha, side)
     return certificate, sentence + "." if certificate is None and fitted.is_set else sentence
 
 
-def show(out: Console, fitted: BinnedModel | ModelSet, alpha: float, max_rows: int | None = None) -> None:
+def show(
+    out: Console, fitted: BinnedModel | ModelSet, alpha: float, max_rows: int | None = None, *, side: str = "both"
+) -> None:
     """Print the facts, the table of bins or cells, and the certificate."""
     for sentence in facts(fitted):
         out.print(sentence)
-    certificate, sentence = promise(fitted, alpha)
+    certificate, sentence = promise(fitted, alpha, side)
     if fitted.is_set:
         parts = None if certificate is None else dict(certificate.parts)
         print_table(out, cell_words(fitted, parts, f"epsilon ({sureness(alpha)} joint)"), max_rows)
     elif fitted.kind != "smooth":
-        print_bins(out, fitted, intervals_of(fitted, alpha), alpha, samples_of(fitted), max_rows)
+        print_bins(out, fitted, intervals_of(fitted, alpha, side), alpha, samples_of(fitted), max_rows)
     print_promise(out, certificate, sentence)
 
 
@@ -198,7 +202,13 @@ def print_bins(
 # ---------------------------------------------------------------------- for programs
 
 
-def as_json(fitted: BinnedModel | ModelSet | VectorModel, alpha: float) -> dict[str, Any]:
+def refuse_side(model: Any, name: str, side: str) -> None:
+    """Refuse a side of the promise of a vector model, which has both."""
+    if side != "both" and is_vector(model):
+        raise InputError(f"{name} is a vector model, whose promise is about both sides; leave out --side")
+
+
+def as_json(fitted: BinnedModel | ModelSet | VectorModel, alpha: float, side: str = "both") -> dict[str, Any]:
     """Everything that `show` prints, unrounded; of a set and of a vector model, every model."""
     from fastbin.vector_model import VectorModel
 
@@ -207,8 +217,9 @@ def as_json(fitted: BinnedModel | ModelSet | VectorModel, alpha: float) -> dict[
         certificate, sentence = view.promise(fitted, alpha)
         content = _vector_as_json(fitted, sha256, alpha)
     else:
-        certificate, sentence = promise(fitted, alpha)
-        content = _set_as_json(fitted, sha256, alpha) if fitted.is_set else _model_as_json(fitted, sha256, alpha)
+        certificate, sentence = promise(fitted, alpha, side)
+        how = sha256, alpha, side
+        content = _set_as_json(fitted, *how) if fitted.is_set else _model_as_json(fitted, *how)
     return {
         **content,
         "alpha": alpha,
@@ -217,14 +228,14 @@ def as_json(fitted: BinnedModel | ModelSet | VectorModel, alpha: float) -> dict[
     }
 
 
-def _set_as_json(models: ModelSet, sha256: str, alpha: float) -> dict[str, Any]:
+def _set_as_json(models: ModelSet, sha256: str, alpha: float, side: str) -> dict[str, Any]:
     return {
         **{field: getattr(models, field) for field in (*view.SET_FIELDS, "provenance")},
         "cells": list(models.cells),
         "pooled_cells": list(models.pooled_cells),
         "columns": None if models.columns is None else list(models.columns),
         "sha256": sha256,
-        "models": [{"cell": name, **as_json(model, alpha)} for name, model in models.numbered],
+        "models": [{"cell": name, **as_json(model, alpha, side)} for name, model in models.numbered],
     }
 
 
@@ -237,8 +248,8 @@ def _vector_as_json(model: VectorModel, sha256: str, alpha: float) -> dict[str, 
     }  # fmt: skip
 
 
-def _model_as_json(model: BinnedModel, sha256: str, alpha: float) -> dict[str, Any]:
-    ends = intervals_of(model, alpha)
+def _model_as_json(model: BinnedModel, sha256: str, alpha: float, side: str) -> dict[str, Any]:
+    ends = intervals_of(model, alpha, side)
     content = {field: getattr(model, field) for field in (*view.FIELDS, "provenance")}
     rates = model.rates
     above, below, record = model._decision

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from fastbin._base.errors import InputError
+from fastbin._base.errors import FastbinWarning, InputError
 from fastbin.cli import _options as options
 from fastbin.cli import _show
 from fastbin.cli._console import console, note, say_json, show, text_table, working
@@ -33,6 +34,7 @@ from fastbin.tables.table import arrow
 
 if TYPE_CHECKING:
     from fastbin.assess import GroupAudit, PredictionCheck
+    from fastbin.assess.clusters import ClusterIntervals
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
     from fastbin.report import Assessment
@@ -52,6 +54,7 @@ CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
         "fastbin assess regions.fbm test.csv --segment region",
         "fastbin assess credit.fbm test.csv --group sex --group region",
         "fastbin assess test.csv --predictions pd --label y --by grade",
+        "fastbin assess test.csv --predictions pd --label y --by grade --cluster obligor",
     ),
 )
 @options.model
@@ -60,8 +63,14 @@ CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 @options.option("--predictions COLUMN", "Without MODEL: are the probabilities in this column of FILE calibrated? Exact tests.")
 @options.option("--by COLUMN", "Of --predictions: the column of grades, which share the level by Holm.")
 @options.option(
+    "--cluster COLUMN",
+    "Of --predictions: what rows that belong together share, such as the obligor. One row of each is tested, and intervals "
+    "that allow for clusters are shown.",
+)
+@options.option(
     "--side both|upper|lower",
-    "Of --predictions: look for frequencies above them (upper), below them, or both. Default: both.",
+    "Of --predictions, and of the certificate of MODEL: true frequencies above what is served (upper), below it, or both.",
+    default="both",
 )
 @options.option(
     "--group COLUMN",
@@ -72,8 +81,8 @@ CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 @options.as_json
 @options.tables
 def command(
-    model: str, file: str | None, predictions: str | None, by: str | None, side: str | None, group: tuple[str, ...],
-    exit_code: bool, as_json: bool, rows: RowOptions, **settings: Any,
+    model: str, file: str | None, predictions: str | None, by: str | None, cluster: str | None, side: str,
+    group: tuple[str, ...], exit_code: bool, as_json: bool, rows: RowOptions, **settings: Any,
 ) -> int:  # fmt: skip
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 
@@ -89,23 +98,27 @@ def command(
     the test samples of each group, and shows which distance these certify there by themselves.
 
     With --predictions there is no MODEL: the probabilities in a column of FILE are tested as they are, in each grade of --by
-    and in all, at --test-level. The rows must be new here too.
+    and in all, at --test-level. The rows must be new here too. Rows of one obligor or customer are not independent: --cluster
+    tells them, and then one row of each is tested, chosen by --seed.
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
-    given = {**settings, "score": rows.score, "group": group, "by": by, "side": side}
+    given = {**settings, "score": rows.score, "group": group, "by": by, "cluster": cluster}
     if predictions is not None:
         _check_options(file, given, rows.have_cells)
-        check = check_column(model, rows, predictions, by, side or "both", test_level=settings["test_level"])
-        about = {"file": display_name(model), "predictions": predictions, "by": by}
-        show(check, as_json, lambda check: console().print(str(check)), **about)
-        return CONTRADICTED if exit_code and check.verdict != NOT_CONTRADICTED else 0
-    for name in ("by", "side"):
+        names = {"by": by, **({} if cluster is None else {"cluster": cluster})}
+        tested = check_column(model, rows, predictions, names, side, **settings)
+        about: dict[str, Any] = {"file": display_name(model), "predictions": predictions, **names}
+        if tested.intervals is not None and as_json:
+            about["intervals"] = tested.intervals.to_dict()
+        show(tested.check, as_json, lambda _: _show_tested(tested), **about)
+        return CONTRADICTED if exit_code and tested.check.verdict != NOT_CONTRADICTED else 0
+    for name in ("by", "cluster"):
         if given[name] is not None:
             raise click.UsageError(f"--{name} is about the column of --predictions; give that, or leave --{name} out")
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
-    assessment, audit = assess_file(model, file, rows, groups=group, **settings)
+    assessment, audit = assess_file(model, file, rows, groups=group, side=side, **settings)
     if as_json:
         audited = {} if audit is None else {"audit": {"sentence": str(audit), **audit.to_dict()}}
         say_json({"model": model, "file": file, **assessment.to_dict(), **audited})
@@ -131,22 +144,44 @@ def _check_options(file: str | None, given: dict[str, Any], have_cells: bool) ->
         raise click.UsageError(f"{option} is about a MODEL, and --predictions is tested without one; leave it out")
 
 
+class Tested(NamedTuple):
+    """The check of a column of predictions, and with clusters the intervals that allow for these."""
+
+    check: PredictionCheck
+    intervals: ClusterIntervals | None
+
+
 def check_column(
-    file: str, rows: RowOptions, predictions: str, by: str | None, side: str, *, test_level: float
-) -> PredictionCheck:
-    """Test the predictions in a column, by the grades in another."""
-    from fastbin.assess import check_predictions
+    file: str, rows: RowOptions, predictions: str, names: dict[str, str | None], side: str, *, alpha: float, test_level: float,
+    seed: int, **_: Any,
+) -> Tested:  # fmt: skip
+    """Test the predictions in a column; `names` of the columns of grades and clusters."""
+    from fastbin.assess import check_predictions, cluster_intervals
 
     table = rows.open(file)
     columns = {"p": table.check_column(predictions), "labels": rows.label_column(table), **rows.weight_column(table)}
-    texts = {} if by is None else {"by": table.check_column(by)}
+    texts = {argument: table.check_column(name) for argument, name in names.items() if name is not None}
     read = read_rows(table, columns, texts, label="labels", positive=rows.positive, whole=("sample_weight",))
-    arrays = read.arrays
-    with errors_in(table, columns), working("testing"):
-        grades = None if by is None else as_keys(read.texts["by"])
-        return check_predictions(
-            arrays["p"], arrays["labels"], grades, side, test_level=test_level, sample_weight=arrays.get("sample_weight")
-        )
+    arrays, keys = read.arrays, {argument: as_keys(text) for argument, text in read.texts.items()}
+    with errors_in(table, columns | texts), working("testing"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FastbinWarning)  # what is printed says it
+        check = check_predictions(
+            arrays["p"], arrays["labels"], keys.get("by"), side, test_level=test_level,
+            sample_weight=arrays.get("sample_weight"), cluster=keys.get("cluster"), seed=seed,
+        )  # fmt: skip
+        if "cluster" not in keys:
+            return Tested(check, None)
+        return Tested(check, cluster_intervals(arrays["p"], arrays["labels"], **keys, alpha=alpha, side=side, seed=seed))
+
+
+def _show_tested(tested: Tested) -> None:
+    out = console()
+    out.print(str(tested.check))
+    if tested.intervals is not None:
+        out.print()
+        out.print(f"{tested.check.clusters}.")
+        out.print()
+        out.print(str(tested.intervals))
 
 
 # ---------------------------------------------------------------------- a model on a table
@@ -161,7 +196,7 @@ class Assessed(NamedTuple):
 
 def assess_file(
     model: str, file: str, rows: RowOptions, *, against: tuple[str, ...], against_column: tuple[str, ...],
-    groups: tuple[str, ...] = (), **settings: Any,
+    groups: tuple[str, ...] = (), side: str = "both", **settings: Any,
 ) -> Assessed:  # fmt: skip
     """Assess a model file on a table; `against` are other model files, `against_column` columns of predictions."""
     from fastbin.report import assess_model
@@ -169,6 +204,7 @@ def assess_file(
     check_inputs(MODEL=model, FILE=file, __against=against)
     loaded, table = load_with_vectors(model), rows.open(file)
     rows.check_cells(model, loaded)
+    _show.refuse_side(loaded, display_name(model), side)
     if is_vector(loaded):
         return Assessed(_assess_vectors(loaded, table, rows, against, against_column, groups, **settings), None)
     others: dict[str, Any] = {}
@@ -188,7 +224,7 @@ def assess_file(
         named = {name: name for name in groups}
         read = LabelledColumns(loaded, table, rows, more=compared, texts=named, propagate=("scores",)).all_rows()
     except TooManyRows:
-        if others or compared or groups or not _can_be_counted(loaded, table, rows):
+        if others or compared or groups or side != "both" or not _can_be_counted(loaded, table, rows):
             raise
         note(f"{file}: its rows take more than --memory-limit allows; they are assessed by their counts in bins")
         return Assessed(
@@ -197,8 +233,8 @@ def assess_file(
     arrays = read.arrays
     others |= {name: arrays.pop(f"others[{name!r}]") for name in dict.fromkeys(against_column)}
     with errors_in(table, read.columns), working("assessing"):
-        assessment: Any = assess_model(loaded, others=others, **arrays, **settings)
-        return Assessed(assessment, _audit(loaded, arrays, read.texts, **settings) if groups else None)
+        assessment: Any = assess_model(loaded, others=others, side=side, **arrays, **settings)
+        return Assessed(assessment, _audit(loaded, arrays, read.texts, side=side, **settings) if groups else None)
 
 
 def _assess_vectors(
@@ -238,7 +274,7 @@ def _check_other(path: str, other: BinnedModel | ModelSet, loaded: BinnedModel |
 
 def _audit(
     loaded: BinnedModel | ModelSet, arrays: dict[str, Any], groups: dict[str, Any], *,
-    alpha: float, test_level: float, seed: int,
+    alpha: float, test_level: float, seed: int, side: str,
 ) -> GroupAudit:  # fmt: skip
     """The promise in groups, of the rows that have a score."""
     from fastbin.assess import audit_groups
@@ -248,8 +284,9 @@ def _audit(
     columns: Any = {name: given.pop(name) for name in groups}
     if len(columns) == 1:  # one column of disjoint groups is known as such by its name alone
         columns = next(iter(columns.values()))
-    return audit_groups(loaded, given.pop("scores"), given.pop("labels"), columns, certificate=loaded.certificate(alpha),
-                        test_level=test_level, seed=seed, **given)  # fmt: skip
+    return audit_groups(loaded, given.pop("scores"), given.pop("labels"), columns,
+                        certificate=loaded.certificate(alpha, side=side), test_level=test_level, seed=seed,
+                        **given)  # fmt: skip
 
 
 def _can_be_counted(model: BinnedModel | ModelSet, table: Table, rows: RowOptions) -> bool:

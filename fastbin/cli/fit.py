@@ -28,6 +28,7 @@ from fastbin.tables.table import arrow
 
 if TYPE_CHECKING:
     from fastbin._fit.calibrator import Calibrator
+    from fastbin.assess.clusters import Agreement
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
     from fastbin.vector_model import VectorModel
@@ -63,6 +64,7 @@ OF_SETS = {
         "fastbin fit 'data/*.parquet' --memory-limit 2GB -o credit.fbm",
         "fastbin fit margins.csv --score margin --label y --score-range any -o m.fbm",
         "fastbin fit scores.csv --method isotonic -o credit.fbm",
+        "fastbin fit scores.csv --cluster customer -o credit.fbm",
         "fastbin fit scores.csv --segment region -o regions.fbm",
         "fastbin fit labelled.csv --plan plan.json -o credit.fbm",
         "fastbin fit drawn.csv --method umd --population batch.csv -o batch.fbm",
@@ -153,15 +155,20 @@ OF_SETS = {
     "The scores of all rows of a batch, of which the labelled ones were drawn at random; the promise is about this batch.",
     options.PATH,
 )
+@options.option(
+    "--cluster COLUMN",
+    "What rows that belong together share, such as the customer: the fit takes one row of each, chosen by --seed.",
+)
 @options.option("--plan PLAN", "FILE holds labels of the rows that this plan of `fastbin plan` asked for.", options.PATH)
 @options.option("--id id_column COLUMN", "--plan: what identifies a row, as in `fastbin plan`.")
 @options.option("--threads N", "Threads of a fit in memory.", options.COUNT, 1)
 @options.alpha
+@options.side
 @options.quiet
 @options.tables
 def command(
-    file: str, output: str | None, method: str, threads: int, alpha: float, quiet: bool, rows: RowOptions, plan: str | None,
-    id_column: str | None, population: str | None, **configuration: Any,
+    file: str, output: str | None, method: str, threads: int, alpha: float, side: str, quiet: bool, rows: RowOptions,
+    plan: str | None, id_column: str | None, population: str | None, cluster: str | None, **configuration: Any,
 ) -> None:  # fmt: skip
     """Fit a calibrator to FILE, show what it promises, and write a model where -o says.
 
@@ -173,17 +180,22 @@ def command(
     With --segment, each segment gets a model of its own; with --classes, each class: the --label column then holds classes. One
     certificate holds for all of them. Such a FILE is read into memory as a whole.
 
-    Prints the bins and the certificate: what is guaranteed about new samples from the same population.
+    Prints the bins and the certificate: what is guaranteed about new samples from the same population. Rows of one customer or
+    day are not independent draws: --cluster keeps one of each, and the promise is then about a random row of a random cluster.
     """
     given = _given(configuration)
     if method == "scaling-binning" and "split" in given:
         given["scheme"] = "split"
     of_set = {name: given.pop(name) for names in OF_SETS.values() for name in names if name in given}
-    _check_set_options(of_set, rows)
+    _check_set_options(of_set, rows, side)
     others = (plan, population, of_set.get("unlabelled"))
     out = Output(output, reads=(file, *(other for other in others if other is not None)))
     model: BinnedModel | ModelSet | VectorModel
-    if plan is not None or id_column is not None:
+    agreement = None
+    if cluster is not None:
+        _check_cluster_options(rows, plan, population, threads)
+        model, columns, agreement = _fit_clusters(rows.open(file), rows, make_calibrator(method, given), cluster)
+    elif plan is not None or id_column is not None:
         model, columns = _fit_plan(file, plan, id_column, rows)
     elif rows.have_cells:
         for option, is_given in (("threads", threads > 1), ("population", population is not None)):
@@ -216,7 +228,9 @@ def command(
     shown: Any = (_show.vector_summary, _show.show_vector) if is_vector(model) else (view.summary, _show.show)
     summary, show = shown
     out.messages().print(f"{place}{summary(model)} ({named}).")
-    show(out.messages(), model, alpha, max_rows=30)
+    if agreement is not None:
+        out.messages().print(f"{agreement}. One row of each cluster was taken: the promise is about such rows.")
+    show(out.messages(), model, alpha, max_rows=30, **({} if side == "both" else {"side": side}))
 
 
 def _fit_plan(file: str, plan: str | None, id_column: str | None, rows: RowOptions) -> tuple[BinnedModel, dict[str, str]]:
@@ -276,19 +290,59 @@ def _fit(
             with working("fitting"):
                 fitted = calibrator.fit(**dict(zip(columns, stored.columns(), strict=True)), **options)
     # Empty and lost bins are among the facts that are printed.
+    _note_suspicions(caught)
+    model: BinnedModel = fitted.model_
+    return model
+
+
+def _note_suspicions(caught: list[warnings.WarningMessage]) -> None:
     for warning in dict.fromkeys(each.message for each in caught):
         text = str(warning)
         if getattr(warning, "of_convergence", False) or text.startswith((FALLS, HARD_LABELS)):
             note(text)
-    model: BinnedModel = fitted.model_
-    return model
+
+
+# ---------------------------------------------------------------------- clusters
+
+
+def _check_cluster_options(rows: RowOptions, plan: str | None, population: str | None, threads: int) -> None:
+    """Refuse what does not go together with one row of each cluster."""
+    given = {
+        "--segment and --classes": rows.have_cells, "--plan": plan, "--population": population, "--weights": rows.weights,
+        "--threads": threads > 1,
+    }  # fmt: skip
+    for names, is_given in given.items():
+        if is_given:
+            raise click.UsageError(f"--cluster does not go with {names}")
+
+
+def _fit_clusters(
+    table: Table, rows: RowOptions, calibrator: Calibrator, cluster: str
+) -> tuple[BinnedModel, dict[str, str], Agreement]:
+    """The model of one row of each cluster, the columns that were read, and how much rows of a cluster agree."""
+    from fastbin.assess import one_per_cluster
+    from fastbin.assess.clusters import agreement_of
+
+    columns, keys = rows.columns(table), {"cluster": table.check_column(cluster)}
+    read = read_rows(table, columns, keys, label="labels", positive=rows.positive)
+    calibrator._event = event_of(rows.positive)
+    with errors_in(table, columns | keys), working("fitting"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FastbinWarning)
+        of_rows = as_keys(read.texts["cluster"])
+        kept = one_per_cluster(of_rows, getattr(calibrator, "seed", 0))
+        fitted = calibrator.fit(**{argument: column[kept] for argument, column in read.arrays.items()})
+        agreement = agreement_of(read.arrays["labels"] - fitted.predict(read.arrays["scores"]), of_rows)
+    _note_suspicions(caught)
+    return fitted.model_._derived("one_per_cluster"), columns | keys, agreement
 
 
 # ---------------------------------------------------------------------- segments and classes
 
 
-def _check_set_options(of_set: dict[str, Any], rows: RowOptions) -> None:
+def _check_set_options(of_set: dict[str, Any], rows: RowOptions, side: str) -> None:
     """Refuse options that the cells have no use for."""
+    if "vectors" in of_set and side != "both":
+        raise click.UsageError("--side does not go with --vectors, whose promise is about both sides")
     has = {"--classes": rows.classes, "--segment": rows.segment, "--segment or --classes": rows.segment or rows.classes}
     for needed, names in OF_SETS.items():
         for name in names:

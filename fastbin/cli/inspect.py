@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 @options.model
 @options.option("--cell KEY", "Show the model of this cell of a set.")
 @options.alpha
+@options.side
 @options.as_json
-def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
+def command(model: str, cell: str | None, alpha: float, side: str, as_json: bool) -> None:
     """Show a MODEL ("-": from standard input): its bins with intervals, and its certificate.
 
     The intervals hold for all bins at once with probability 1 - alpha. A model with steps serves finer values inside its
@@ -53,7 +54,7 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
 
     loaded, name = load_or_describe(model), display_name(model)
     if isinstance(loaded, Exported):
-        _show_export(loaded, model, name, cell, as_json)
+        _show_export(loaded, model, name, as_json)
         return
     if cell is not None:
         if not (isinstance(loaded, VectorModel) or loaded.is_set):
@@ -62,15 +63,16 @@ def command(model: str, cell: str | None, alpha: float, as_json: bool) -> None:
         if own is None:
             raise InputError(f"{name} has no cell {cell!r}; inspect it without --cell to see them")
         loaded, name = own, f"{name}, {cell}"
+    _show.refuse_side(loaded, name, side)
     if as_json:
-        say_json({"path": model, **({} if cell is None else {"cell": cell}), **_show.as_json(loaded, alpha)})
+        say_json({"path": model, **({} if cell is None else {"cell": cell}), **_show.as_json(loaded, alpha, side)})
         return
     if isinstance(loaded, VectorModel):
         console().print(f"{name}: {_show.vector_summary(loaded)}.")
         _show.show_vector(console(), loaded, alpha)
     else:
         console().print(f"{name}: {view.summary(loaded)}.")
-        _show.show(console(), loaded, alpha)
+        _show.show(console(), loaded, alpha, side=side)
     if made_by := in_words(loaded):
         console().print(f"Made by {made_by}.")
 
@@ -90,9 +92,10 @@ def _model_of_cell(models: ModelSet | VectorModel, cell: str) -> BinnedModel | N
     return model
 
 
-def _show_export(export: Exported, path: str, name: str, cell: str | None, as_json: bool) -> None:
-    has_alpha = click.get_current_context().get_parameter_source("alpha") is not ParameterSource.DEFAULT
-    for option, is_given in (("--cell", cell is not None), ("--alpha", has_alpha)):
+def _show_export(export: Exported, path: str, name: str, as_json: bool) -> None:
+    source_of = click.get_current_context().get_parameter_source
+    given = {f"--{name}": source_of(name) is not ParameterSource.DEFAULT for name in ("cell", "alpha", "side")}
+    for option, is_given in given.items():
         if is_given:
             raise InputError(f"{name} is a {WORDS[export.target]}, of which the digest is shown; leave out {option}")
     if as_json:

@@ -595,8 +595,8 @@ def certificate_from_intervals(
     """The largest distance from a value to an end of its bin's interval, plus that of value randomisation.
 
     `served`: the least and the greatest average that may be served in each bin, where values are finer than bins. Bins that are
-    not `covered`, by default those without samples, are left out and named. Of one side, which the statement names, the distance
-    to the end of that side. O(n_bins).
+    not `covered`, by default those without samples, are left out and named. A statement of one side has the distance to
+    the end of that side. O(n_bins).
     """
     low = high = np.asarray(evidence.values, dtype=np.float64)
     delta = evidence.delta
@@ -629,8 +629,8 @@ def radii_of(
 ) -> Float64s:  # fmt: skip
     """The distance of what is served in each bin, from low to high, to the far end of its interval; 1 where not `covered`.
 
-    For "ratio" the factor, which is infinite where not `covered`. Of one `side`, the distance or factor to the end of that side,
-    and 0 or 1 where what is served lies beyond it.
+    For "ratio" the factor, which is infinite where not `covered`. One `side` has the distance or factor to its own end, and
+    0 or 1 where what is served lies beyond that.
     """
     if kind == "ratio":
         with np.errstate(divide="ignore", invalid="ignore"):

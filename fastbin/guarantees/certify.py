@@ -121,9 +121,8 @@ def certify(
         For the mean errors: scores of the same population without labels, others than those of the fit. More of them than
         calibration samples tell the masses of the slices better: with very many the price of these is gone.
     side : {"both", "upper", "lower"}
-        "upper": all of alpha is for true frequencies above the values, of which epsilon is then a smaller bound; "lower" for those
-        below (fastbin, Theorem F28). For "conditional", "marginal" and "ratio", by "clopper-pearson", its default, "hull" or
-        "a-priori".
+        "upper": all of alpha is for true frequencies above the values by more than epsilon; "lower" for those below (fastbin,
+        Theorem F28). For "conditional", "marginal" and "ratio", by "clopper-pearson", then the default, "hull" or "a-priori".
 
     Returns
     -------
@@ -538,9 +537,7 @@ _BOUNDS: dict[str, Callable[[Evidence, Interior, float, str], tuple[float, str]]
 }
 
 
-def _certify_moved(
-    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None, side: str
-) -> Certificate:
+def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None, side: str) -> Certificate:
     """The certificate at the target of a model that label shift moved. Other kinds depend on the target's bin masses."""
     tally = require_interior(evidence, moved=True, rest_parts=rest_parts)
     # First, because its error is the more precise one where intervals do not exist.

@@ -255,9 +255,7 @@ def scale_odds(values: Float64s, ratio: float) -> Float64s:
     return np.asarray(ratio * values / (ratio * values + (1.0 - values)))
 
 
-def _moved_interval(
-    evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s], side: str = "both"
-) -> Float64s:
+def _moved_interval(evidence: Evidence, alpha: float, at_source: Callable[[float], Float64s], side: str = "both") -> Float64s:
     """Intervals of a model whose values were moved to other class rates, at the target; together they cover at least 1 - alpha.
 
     The tally of such a model is that of the source. An interval for a bin's rate at the source is moved as the value was, by

@@ -13,8 +13,16 @@ from fastbin._base.checks import check_alpha, check_choice, check_count, check_n
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.ranks import CUTS
-from fastbin.guarantees.certificate import check_prior
-from fastbin.guarantees.law import ece_bound, exact_radius, failures_above, largest_mean_errors, last_where, worst_failure
+from fastbin.guarantees.certificate import check_prior, check_side_of
+from fastbin.guarantees.law import (
+    ece_bound,
+    exact_radius,
+    failures_above,
+    largest_mean_errors,
+    last_where,
+    one_sided_radius,
+    worst_failure,
+)
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import special_functions
 
@@ -62,6 +70,7 @@ def epsilon(
     *,
     scheme: str = "umd",
     delta: float = 0.0,
+    side: str = "both",
 ) -> float:
     """The promise of uniform-mass binning of n samples into n_bins bins, before any label is seen.
 
@@ -86,6 +95,9 @@ def epsilon(
         "ze" and "umb" average a boundary label in every bin but the last, which costs 1 / count.
     delta : float
         Value randomisation of Gupta & Ramdas 2021, Algorithm 2, in [0, 1); added to the result.
+    side : {"both", "upper", "lower"}
+        For the kinds "conditional" and "marginal" by "a-priori": how far frequencies are above the values at most, or below
+        them, which is the same distance (fastbin, Theorem F28).
 
     Returns
     -------
@@ -112,14 +124,14 @@ def epsilon(
     --------
     >>> round(epsilon(3000, 10, alpha=0.1, bound="hoeffding"), 4)
     0.0941
-    >>> round(epsilon(3000, 10, alpha=0.1), 4)
-    0.0753
+    >>> round(epsilon(3000, 10, alpha=0.1), 4), round(epsilon(3000, 10, alpha=0.1, side="upper"), 4)
+    (0.0753, 0.0684)
     """
     n, n_bins, alpha = check_count(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
     kind, bound = check_prior(kind, bound, KINDS)
     scheme = check_choice(scheme, "scheme", UNIFORM_MASS)
     delta = check_unit_interval(delta, "delta", open_right=True)
-    return promised(n, n_bins, alpha, kind, bound, scheme, delta)
+    return promised(n, n_bins, alpha, kind, bound, scheme, delta, check_side_of(side, kind, bound))
 
 
 def promised(
@@ -130,6 +142,7 @@ def promised(
     bound: str = "a-priori",
     scheme: str = "umd",
     delta: float = 0.0,
+    side: str = "both",
 ) -> float:
     """`epsilon` of checked arguments."""
     if bound == "hoeffding":
@@ -145,7 +158,8 @@ def promised(
     if kind == "expected-ece":
         return float((largest_mean_errors(counts, delta) + shifts).max())
     level = alpha if kind == "marginal" else sidak(alpha, n_bins)
-    radius = max(exact_radius(count, level) + shift for count, shift in zip(counts, shifts, strict=True))
+    of_side = exact_radius if side == "both" else one_sided_radius
+    radius = max(of_side(count, level) + shift for count, shift in zip(counts, shifts, strict=True))
     if kind == "ece":  # both are known before the data, so the smaller of the two costs no alpha
         radius = min(radius, ece_bound(np.repeat(counts, repeats), n, alpha, shifts=np.repeat(shifts, repeats)))
     return radius + delta
@@ -570,7 +584,7 @@ class TradeOff(NamedTuple):
 
 
 @shared_docs(choose_n_bins.__doc__)
-def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> list[TradeOff]:
+def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None, side: str = "both") -> list[TradeOff]:
     """The promises of n samples for several numbers of bins: the table behind ``fastbin bins``.
 
     Parameters
@@ -582,6 +596,8 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> li
         The numbers of bins, each at most n // 2. By default 1, 2, 5, 10, 15, 20, 25, 50 and so on, with the choice of
         `auto_n_bins` among them, until the exact conditional promise is above 0.25 or the bins are ten times as many as
         `auto_n_bins` takes.
+    side : {"both", "upper", "lower"}
+        Of the exact conditional and marginal radius; the other two numbers are of both sides.
 
     Returns
     -------
@@ -602,25 +618,25 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None) -> li
     5 199 0.083 0.108
     10 99 0.131 0.164
     """
-    n, alpha = check_count(n, "n", minimum=2), check_alpha(alpha)
+    n, alpha, side = check_count(n, "n", minimum=2), check_alpha(alpha), check_side_of(side, "conditional", None)
     if n_bins is not None:
-        return [_row(n, b, alpha) for b in sorted({check_count(b, "n_bins") for b in n_bins})]
+        return [_row(n, b, alpha, side) for b in sorted({check_count(b, "n_bins") for b in n_bins})]
     usual = [step * scale for scale in 10 ** np.arange(8) for step in (1, 2, 5)] + [15, 25]
     rows: list[TradeOff] = []
     chosen = min(auto_n_bins(n), n // 2)
     for b in sorted({int(b) for b in usual if b <= min(n // 2, 10 * chosen)} | {chosen}):
-        rows.append(_row(n, b, alpha))
+        rows.append(_row(n, b, alpha, side))
         if rows[-1].conditional > 0.25 and len(rows) > 1:
             break
     return rows
 
 
-def _row(n: int, n_bins: int, alpha: float) -> TradeOff:
+def _row(n: int, n_bins: int, alpha: float, side: str) -> TradeOff:
     return TradeOff(
         n_bins=n_bins,
         samples_per_bin=(n + 1) // n_bins - 1,
-        conditional=promised(n, n_bins, alpha),
-        marginal=promised(n, n_bins, alpha, "marginal"),
+        conditional=promised(n, n_bins, alpha, side=side),
+        marginal=promised(n, n_bins, alpha, "marginal", side=side),
         conditional_hoeffding=promised(n, n_bins, alpha, "conditional", "hoeffding"),
         expected_ece=promised(n, n_bins, alpha, "expected-ece"),
     )

@@ -18,8 +18,7 @@ from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
 
-
-# Which ends an interval has. Each end of one with both misses with half of its failure probability; a single end has all of it.
+# Which ends an interval has. Each end of one with both misses with half of its failure probability; a single one has all of it.
 SIDES = ("both", "upper", "lower")
 
 
@@ -29,7 +28,7 @@ def check_side(side: Any) -> str:
 
 
 def tails_of(levels: Float64s | float, side: str) -> Any:
-    """What each end of an interval may miss with."""
+    """The probability with which each end of an interval may miss."""
     return np.asarray(levels) / (2.0 if side == "both" else 1.0)
 
 
@@ -224,7 +223,7 @@ def empirical_bernstein(label_sums: Any, counts: Any, alpha: float, *, side: str
     mean +- (sqrt(2 V ln(3 / alpha) / count) + 3 ln(3 / alpha) / count), where V = mean (1 - mean) is the biased variance of
     the labels. The theorem covers B bins at once by a union bound: pass ``bonferroni(alpha, B)`` to get its ln(3B/alpha).
     The first term shrinks where labels are nearly all alike; the second one makes the interval wider than Hoeffding's
-    for small counts. Of its three events one side needs two: ln(2 / alpha).
+    for small counts. One side needs two of its three events: ln(2 / alpha).
 
     {Parameters}
 

@@ -28,7 +28,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.frames import check_same_index
-from fastbin.intervals.binomial import around, as_sums
+from fastbin.intervals.binomial import around, as_sums, opened, tails_of
 
 
 def self_normalised_hoeffding(
@@ -300,6 +300,34 @@ def _betting_end(ones: Float64s, zeros: Float64s, stakes: tuple[float, ...], thr
     def rejects(theta: Float64s) -> Bools:
         odds = values * (1.0 / theta - 1.0)
         logs = losses + np.log1p(np.multiply.outer(stakes, odds)) @ repeats
+        return np.asarray(np.logaddexp.reduce(logs) - math.log(len(stakes)) >= threshold)
+
+    return float(last_rejected(rejects, ()))
+
+
+def ends_of_mean(values: Float64s, level: float, side: str = "both") -> Float64s:
+    """float64 (2,): the interval of the mean of independent draws in [0, 1], by the bets of `betting`; [0, 1] for none.
+
+    The factor of a draw z is 1 + k (z / theta - 1), which is at least 0 and has mean 1 at the true theta. O(46 n) for each of
+    14 stakes, n the different draws.
+    """
+    if not len(values):
+        return np.array([0.0, 1.0])
+    threshold = -math.log(float(tails_of(level, side)))
+    drawn, repeats = np.unique(values, return_counts=True)
+    ends = np.array([_end_of_mean(drawn, repeats, threshold), 1.0 - _end_of_mean(1.0 - drawn, repeats, threshold)])
+    return opened(ends, side)
+
+
+def _end_of_mean(values: Float64s, repeats: Int64s, threshold: float) -> float:
+    """The largest theta whose fortune reaches the threshold."""
+    if not values.any():
+        return 0.0
+    stakes = np.array(_STAKES)
+    losses, gains = int(repeats.sum()) * np.log1p(-stakes), np.multiply.outer(stakes / (1.0 - stakes), values)
+
+    def rejects(theta: Float64s) -> Bools:
+        logs = losses + np.log1p(gains / theta) @ repeats
         return np.asarray(np.logaddexp.reduce(logs) - math.log(len(stakes)) >= threshold)
 
     return float(last_rejected(rejects, ()))

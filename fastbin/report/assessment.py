@@ -436,6 +436,7 @@ def assess_model(
     n_bins: int | None = None,
     tie_keys: Any = None,
     seed: int | None = 0,
+    side: str = "both",
 ) -> Assessment | VectorAssessment:
     """Assess a fitted model, a set of models, or a vector model, on test samples that were not used in its fit.
 
@@ -462,6 +463,8 @@ def assess_model(
         samples; 15 by default. All predictors are compared in the same bins.
     tie_keys, seed
         For scores that tie with an edge, as in `BinnedModel.predict`.
+    side : {"both", "upper", "lower"}
+        Of the certificates, and so of the test, as in `BinnedModel.certificate`; not for a VectorModel.
 
     Returns
     -------
@@ -489,7 +492,7 @@ def assess_model(
     if vector is not None:
         from fastbin.report.vectors import assess_vectors
 
-        _refuse_of_vectors(cells=cells, positive=positive, tie_keys=tie_keys)
+        _refuse_of_vectors(cells=cells, positive=positive, tie_keys=tie_keys, side=None if side == "both" else side)
         return assess_vectors(
             vector, scores, labels, others=others, weights=sample_weight, alpha=alpha, test_level=test_level, n_bins=n_bins
         )
@@ -503,7 +506,7 @@ def assess_model(
     compared = ComparedBins.of(served, samples, n_bins, bins if not fitted.is_set and fitted.has_steps else None)
     scored = partial(Scorecard.of, samples=samples, alpha=alpha, bins=compared)
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
-    certificates, why = _certificates_of(fitted, alpha)
+    certificates, why = _certificates_of(fitted, alpha, side)
     check, known = None, np.ones(len(samples.labels), np.bool_) if test.numbers is None else test.numbers >= 0
     if certificates and not samples.is_weighted and known.any():
         check = assess.check_certificate(
@@ -529,12 +532,12 @@ def assess_model(
     )
 
 
-def _certificates_of(fitted: BinnedModel | ModelSet, alpha: float) -> tuple[tuple[Any, ...], str | None]:
+def _certificates_of(fitted: BinnedModel | ModelSet, alpha: float, side: str) -> tuple[tuple[Any, ...], str | None]:
     """The certificates of the kinds that there are; if there are none, why the first is not."""
     found, refusals = [], []
     for kind in ("conditional", "marginal", "ece"):
         try:
-            found.append(fitted.certificate(alpha=alpha, kind=kind))
+            found.append(fitted.certificate(alpha=alpha, kind=kind, side=side))
         except GuaranteeError as error:
             refusals.append(str(error))
     return tuple(found), None if found else refusals[0]

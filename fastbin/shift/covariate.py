@@ -361,6 +361,7 @@ class ImportanceWeightedBinning(Calibrator):
         about: str = "population",
         of: None = None,
         unlabelled: None = None,
+        side: str = "both",
         weight_bound: Any = None,
         weight_error: float | None = None,
     ) -> Certificate:
@@ -378,10 +379,13 @@ class ImportanceWeightedBinning(Calibrator):
             The target population.
         of, unlabelled : None
             They go with slices, which weighted samples do not keep.
+        side : {"both"}
+            Promises under weights are about both sides.
         weight_bound, weight_error
             As in `interval`.
         """
         kind, about = check_choice(kind, "kind", ("conditional", "marginal")), check_choice(about, "about", ("population",))
+        check_choice(side, "side", ("both",))
         for argument, given in (("of", of), ("unlabelled", unlabelled)):
             if given is not None:
                 raise InputError(
