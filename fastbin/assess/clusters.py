@@ -308,7 +308,9 @@ def _groups_of(by: Any, predictions: Float64s) -> tuple[list[Any], list[Any]]:
 
 def _part(labels: Float64s, predictions: Float64s, codes: Int64s, alpha: float, side: str, seed: int) -> tuple[Any, ...]:
     """One entry of every column of a `ClusterIntervals`, from `counts` on."""
-    codes, gaps = np.unique(codes, return_inverse=True)[1].ravel(), labels - predictions
+    order = np.lexsort((predictions, labels, codes))  # so that sums are rounded alike in whatever order the rows come
+    labels, predictions = labels[order], predictions[order]
+    codes, gaps = np.unique(codes[order], return_inverse=True)[1].ravel(), labels - predictions
     sizes, ones, excess = np.bincount(codes), np.bincount(codes, labels), np.bincount(codes, gaps)
     rates, mean_gaps = ones / sizes, excess / sizes
     gap_ends = 2.0 * ends_of_mean(np.clip((mean_gaps + 1.0) / 2.0, 0.0, 1.0), alpha, side) - 1.0

@@ -50,7 +50,8 @@ def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any, si
     """
     if interior.batch is not None:
         return rates_of_batch(interior.first.label_sums, interior.counts, interior.batch, level, side=side)
-    if interior.pool is not None and side != "both":  # after stopping it is both ends together whose misses are known
+    if side != "both" and interior.pool is not None and interior.pool[0] is not None:
+        # After stopping it is both ends together whose misses are known.
         return opened(interval_of_interior(interior, bin_bound, level), side)
     atoms = interior.atoms
     share = 0.0 if atoms is None else (atoms.sure / (interior.counts + 1.0)) ** 2
