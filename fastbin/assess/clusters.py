@@ -197,11 +197,13 @@ class ClusterIntervals(Table):
         return columns
 
     def _about(self) -> str:
-        ends = {"both": "", "upper": " at most", "lower": " at least"}[self.side]
+        low, high = self.intervals[-1].tolist()
+        ends = {"both": f"from {low:.4f} to {high:.4f}", "upper": f"of at most {high:.4f}", "lower": f"of at least {low:.4f}"}
         return (
-            f"With probability at least {sureness(self.alpha)} for each, 'interval' holds the rate, and 'gap interval' how far "
-            f"it is from the prediction{ends}, of a random row of a random cluster; 'bootstrap' is about rows, each of which "
-            f"counts once, and approximate (design effect {self.design_effects[-1]:.3g})"
+            f"A random row of a random cluster has label 1 at a rate {ends[self.side]} (probability at least "
+            f"{sureness(self.alpha)}; {self.counts[-1]:,} rows of {self.n_clusters[-1]:,} clusters, design effect "
+            f"{self.design_effects[-1]:.3g}), and predictions are {self.mean_predictions[-1]:.4f} on average. Each interval holds "
+            "by itself; 'bootstrap' is about rows, each of which counts once, and approximate"
         )
 
     def to_dict(self) -> dict[str, Any]:

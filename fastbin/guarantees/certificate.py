@@ -647,8 +647,8 @@ def _of_side(above: Float64s, below: Float64s, side: str, least: float) -> Float
 
 # By what a promise of one side is given in place of another; "" for those that have a side.
 _WITHOUT_SIDE = {
-    "ece": "kind='mean-underestimate' or 'mean-overestimate', or kind='conditional'",
-    "expected-ece": "kind='conditional'",
+    "ece": "side='both', whose bound is one of either side, too, or kind='conditional'",
+    "expected-ece": "side='both', whose bound is one of either side, too",
     "mean-error": "kind='mean-underestimate' for side='upper', and kind='mean-overestimate' for side='lower'",
     "mean-overestimate": "it without side: it is about what is served above the truth",
     "mean-underestimate": "it without side: it is about what is served below the truth",

@@ -147,7 +147,7 @@ def test_one_side_has_all_of_alpha() -> None:
     for column, least in (("intervals", 0.0), ("gap_intervals", -1.0), ("bootstrap", 0.0), ("gap_bootstrap", -1.0)):
         assert getattr(upper, column)[0].tolist() == [least, pytest.approx(getattr(both, column)[0, 1])]
         assert getattr(lower, column)[0].tolist() == [pytest.approx(getattr(both, column)[0, 0]), 1.0]
-    assert "at most, of a random row" in str(upper)
+    assert f"has label 1 at a rate of at most {upper.intervals[0, 1]:.4f} (probability at least 95 %; 1,200 rows" in str(upper)
 
 
 def test_sizes_of_clusters_tell_rows_from_clusters() -> None:
@@ -170,7 +170,7 @@ def test_labels_that_are_all_alike_have_no_bootstrap() -> None:
 def test_results_are_shown_in_every_way() -> None:
     p, y, cluster = rows()
     found = cluster_intervals(p, y, cluster, by=cluster % 2)
-    assert str(found).startswith("With probability at least 90 % for each, 'interval' holds the rate")
+    assert str(found).startswith("A random row of a random cluster has label 1 at a rate from 0.")
     assert "random row of a random cluster" in found._repr_html_()
     assert len(found.to_dict()["grades"]) == 3
     pandas = pytest.importorskip("pandas")

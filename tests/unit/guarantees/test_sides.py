@@ -209,7 +209,7 @@ def test_the_sentences_say_the_side() -> None:
     ("options", "said"),
     [
         ({"kind": "ece"}, "kind='ece' has no side, and side is 'upper'"),
-        ({"kind": "expected-ece"}, "take kind='conditional'"),
+        ({"kind": "expected-ece"}, "take side='both', whose bound is one of either side, too"),
         ({"kind": "mean-error"}, "kind='mean-underestimate' for side='upper'"),
         ({"kind": "mean-overestimate"}, "take it without side"),
         ({"bound": "common"}, "bound='common' is about both sides at once"),
@@ -227,7 +227,7 @@ def test_intervals_at_scores_have_both_sides() -> None:
 
 
 def test_a_plan_keeps_the_level_of_both_ends() -> None:
-    """What is known of stopping is how often both ends together miss."""
+    """After stopping, the misses of both ends together are known."""
     scores, labels = rows(400)
     stopped, counted = fb.decide.plan_labels(scores, n_bins=2, epsilon=0.2), fb.decide.plan_labels(scores, n_bins=2, budget=90)
     for plan in (stopped, counted):
