@@ -320,15 +320,15 @@ class Noise(NamedTuple):
         return ChanceLevel(expected / total, float(points[0]), float(largest.mean()), float(points[1]))
 
 
-def law_of_sum(counts: Float64s, frequencies: Float64s) -> tuple[Float64s, Float64s]:
+def law_of_sum(counts: Float64s, frequencies: Float64s, window: int = WINDOW) -> tuple[Float64s, Float64s]:
     """The chances of the values of a sum of independent binomials, and how far each is from the mean.
 
-    The variance is at most `LARGEST_EXACT`. By Fourier inversion of the characteristic function, in a window outside of which
-    less than 1e-18 lies.
+    The variance is at most `LARGEST_EXACT`, or the window, an even number, is wide enough for it. By Fourier inversion of the
+    characteristic function, in a window outside of which less than 1e-18 lies. O(cells * window).
     """
-    mean = float(np.dot(counts, frequencies))
-    least = np.floor(mean) - WINDOW // 2
-    angles = 2.0 * np.pi / WINDOW * np.arange(WINDOW // 2 + 1)
+    mean = float((counts * frequencies).sum())
+    least = np.floor(mean) - window // 2
+    angles = 2.0 * np.pi / window * np.arange(window // 2 + 1)
     factors = (1.0 + np.multiply.outer(frequencies, np.exp(1j * angles) - 1.0)) ** counts[:, np.newaxis]
-    chances = np.fft.irfft(np.conj(factors.prod(axis=0) * np.exp(-1j * angles * least)), WINDOW)
-    return np.maximum(chances, 0.0), least + np.arange(WINDOW) - mean
+    chances = np.fft.irfft(np.conj(factors.prod(axis=0) * np.exp(-1j * angles * least)), window)
+    return np.maximum(chances, 0.0), least + np.arange(window) - mean
