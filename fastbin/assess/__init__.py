@@ -14,6 +14,8 @@
 `check_certificate`, `samples_to_check`                    does a test set contradict or confirm a certificate?
 `check_predictions`                                        are given predictions calibrated, grade by grade? No model
 `cluster_intervals`, `one_per_cluster`                     rows of one obligor, customer or day are not independent
+`calibration_tests`                                        the tests that validators name, each with its reference
+`population_stability`                                     have the scores moved? The population stability index
 =========================================================  ===============================================================
 
 Everything takes predictions in [0, 1] of any predictor, and test samples that it was not fitted on. Integer weights are
@@ -22,6 +24,7 @@ frequencies, real weights importance weights.
 
 from __future__ import annotations
 
+from fastbin.assess.calibration_tests import CalibrationTests, calibration_tests
 from fastbin.assess.certificate_check import check_certificate, samples_to_check
 from fastbin.assess.clusters import cluster_intervals, one_per_cluster
 from fastbin.assess.groups import AuditedGroup, GroupAudit, GroupTable, audit_groups, group_table
@@ -39,15 +42,18 @@ from fastbin.assess.metrics import (
 from fastbin.assess.multiclass import class_wise_ece, multiclass_brier, multiclass_log_loss, top_label_ece
 from fastbin.assess.predictions_check import PredictionCheck, check_predictions
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
+from fastbin.assess.stability import PopulationStability, population_stability
 from fastbin.assess.validity import ValidityCurve, promised_validity, validity_curve
 from fastbin.assess.verdict import CertificateCheck, SetCheck
 
 __all__ = [
     "AuditedGroup",
     "BrierDecomposition",
+    "CalibrationTests",
     "CertificateCheck",
     "GroupAudit",
     "GroupTable",
+    "PopulationStability",
     "PredictionCheck",
     "ReliabilityTable",
     "SetCheck",
@@ -56,6 +62,7 @@ __all__ = [
     "audit_groups",
     "brier_decomposition",
     "brier_score",
+    "calibration_tests",
     "check_certificate",
     "check_predictions",
     "class_wise_ece",
@@ -66,6 +73,7 @@ __all__ = [
     "multiclass_brier",
     "multiclass_log_loss",
     "one_per_cluster",
+    "population_stability",
     "promised_validity",
     "reliability_table",
     "roc_auc",

@@ -198,28 +198,13 @@ def check_predictions(
     ('not contradicted', 0.1097, 0.08307)
     """
     test_level, side = check_alpha(test_level, "test_level"), check_choice(side, "side", ("both", "upper", "lower"))
-    check_same_index(p=p, y=y, by=by, sample_weight=sample_weight, cluster=cluster)
-    samples = check_samples(p, y, sample_weight, positive=positive, name="p")
-    if samples.is_weighted:
-        raise GuaranteeError(
-            "samples with real weights are not counted, so no exact test exists; give integers if the weights are frequencies"
-        )
-    kept: Any = None
-    agreement = None
+    samples = _checked(p, y, sample_weight, positive, by=by, cluster=cluster)
+    kept, agreement = None, None
     if cluster is not None:
         kept, agreement = _one_of_each(samples, cluster, sample_weight, seed)
-        samples = samples.take(kept)
-    names: list[Any] = []
-    groups = []
-    if by is not None:
-        keys, (codes,) = in_one_code(by=as_cells(by, "by"))
-        check_same_length(p=np.asarray(p), by=codes)
-        if sample_weight is not None:
-            kept = np.asarray(sample_weight) > 0
-        codes = codes if kept is None else codes[kept]
-        groups = list(rows_of_each(codes))
-        names = [keys[codes[rows[0]]] for rows in groups]
-    parts = [*(samples.take(rows) for rows in groups), samples]
+    names, groups = _grades(samples, p, by, sample_weight, kept)
+    samples = samples if kept is None else samples.take(kept)
+    parts = [*groups, samples]
     counts = np.array([part.n_samples for part in parts])
     ones = np.array([int(np.bincount(part.labels, part.frequencies, 2)[1]) for part in parts])
     means = np.array([part.mean(part.predictions) for part in parts])
@@ -255,6 +240,37 @@ def _one_of_each(samples: Samples, cluster: Any, sample_weight: Any, seed: int) 
     rows, agreement = one_per_cluster(cluster, seed), agreement_of(samples.labels - samples.predictions, cluster)
     agreement.warn("one row of each cluster is tested", stacklevel=3)
     return rows, agreement
+
+
+def graded_samples(p: Any, y: Any, by: Any, sample_weight: Any, positive: Any) -> tuple[list[Any], list[Samples], Samples]:
+    """The names of the grades, ascending, the rows of each, and all rows, checked; GuaranteeError for importance weights."""
+    samples = _checked(p, y, sample_weight, positive, by=by)
+    return *_grades(samples, p, by, sample_weight), samples
+
+
+def _checked(p: Any, y: Any, sample_weight: Any, positive: Any, **of_rows: Any) -> Samples:
+    check_same_index(p=p, y=y, sample_weight=sample_weight, **of_rows)
+    samples = check_samples(p, y, sample_weight, positive=positive, name="p")
+    if samples.is_weighted:
+        raise GuaranteeError(
+            "samples with real weights are not counted, so no exact test exists; give integers if the weights are frequencies"
+        )
+    return samples
+
+
+def _grades(
+    samples: Samples, p: Any, by: Any, sample_weight: Any, kept: Int64s | None = None
+) -> tuple[list[Any], list[Samples]]:
+    """The names of the grades and the samples of each: of the rows that are kept, where not all are."""
+    if by is None:
+        return [], []
+    keys, (codes,) = in_one_code(by=as_cells(by, "by"))
+    check_same_length(p=np.asarray(p), by=codes)
+    if sample_weight is not None:
+        codes = codes[np.asarray(sample_weight) > 0]
+    samples, codes = (samples, codes) if kept is None else (samples.take(kept), codes[kept])
+    groups = list(rows_of_each(codes))
+    return [keys[codes[rows[0]]] for rows in groups], [samples.take(rows) for rows in groups]
 
 
 def _of_side(tails: Float64s, side: str) -> Float64s:

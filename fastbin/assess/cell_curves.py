@@ -1,0 +1,283 @@
+"""Calibration of cells by the order of their predictions: isotonic regression, cumulative differences, a smoothed error.
+
+The isotonic curve gives the parts of proper scores (Dimitriadis, Gneiting & Jordan 2021) and the integrated calibration index;
+draws of calibrated labels give its consistency band, and p-values that are exact at any size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._core.fit import pool_counts
+from fastbin.assess.cell_tests import LEAST_VARIANCE, Value, quantiles
+from fastbin.assess.prediction_cells import CellCounts
+from fastbin.intervals.binomial import special_functions
+
+# ------------------------------------------------------------------------------------------------- isotonic regression
+
+
+class Blocks(NamedTuple):
+    """The steps of the isotonic regression of the labels on the predictions: the first cell of each, its rows and its ones."""
+
+    first: Int64s
+    counts: Int64s
+    ones: Int64s
+
+    @classmethod
+    def of(cls, counts: Int64s, ones: Int64s) -> Blocks:
+        """Pool adjacent violators. O(cells)."""
+        first, block_counts, block_ones = (np.empty(len(counts), np.int64) for _ in range(3))
+        n_blocks = pool_counts(counts, ones, first, block_counts, block_ones)
+        return cls(*(column[:n_blocks].copy() for column in (first, block_counts, block_ones)))
+
+    @property
+    def rates(self) -> Float64s:
+        return np.asarray(self.ones / self.counts)
+
+    def at(self, places: Int64s) -> Float64s:
+        """The values at these cells."""
+        return np.asarray(self.rates[np.searchsorted(self.first, places, side="right") - 1])
+
+
+class Parts(NamedTuple):
+    """``score == miscalibration - discrimination + uncertainty``; a part is not defined where the score is infinite."""
+
+    miscalibration: Value
+    discrimination: Value
+    uncertainty: Value
+
+
+def brier_parts(cells: CellCounts, blocks: Blocks) -> Parts:
+    """The parts of the Brier score."""
+    n, ones = cells.n, cells.n_ones
+    recalibrated = float((blocks.ones * (1.0 - blocks.rates)).sum()) / n
+    base = ones / n * (1.0 - ones / n)
+    score = float((cells.ones * (1.0 - cells.predictions) ** 2 + (cells.counts - cells.ones) * cells.predictions**2).sum()) / n
+    return Parts(Value(max(0.0, score - recalibrated)), Value(max(0.0, base - recalibrated)), Value(base))
+
+
+def log_parts(cells: CellCounts, blocks: Blocks) -> Parts:
+    """The parts of the logarithmic score, in nats."""
+    special = special_functions()
+    n, zeros = cells.n, cells.counts - cells.ones
+
+    def entropy(counts: Array, ones: Array) -> float:
+        """Minus the log-likelihood at the rates."""
+        terms = special.xlogy(ones, ones / counts) + special.xlogy(counts - ones, (counts - ones) / counts)
+        return -float(np.sum(terms)) / n
+
+    recalibrated = entropy(blocks.counts, blocks.ones)
+    base = entropy(np.array([n]), np.array([cells.n_ones]))
+    wrong = ((cells.predictions == 0.0) & (cells.ones > 0)) | ((cells.predictions == 1.0) & (zeros > 0))
+    if wrong.any():
+        score = Value(reason="a prediction of exactly 0 or 1 was wrong, so the logarithmic score is infinite")
+    else:
+        terms = special.xlogy(cells.ones, cells.predictions) + special.xlog1py(zeros, -cells.predictions)
+        score = Value(max(0.0, -float(terms.sum()) / n - recalibrated))
+    return Parts(score, Value(max(0.0, base - recalibrated)), Value(base + 0.0))
+
+
+class Distances(NamedTuple):
+    """The mean, the median and the 90 % point over the rows of \\|prediction - isotonic value\\|."""
+
+    ici: Value
+    e50: Value
+    e90: Value
+
+
+def distances(cells: CellCounts, blocks: Blocks) -> Distances:
+    """The integrated calibration index of Austin & Steyerberg (2019), with isotonic regression for their smoother."""
+    gaps = np.abs(cells.predictions - blocks.at(np.arange(len(cells.counts))))
+    order = np.argsort(gaps, kind="stable")
+    middle, far = quantiles(gaps[order], cells.counts[order], np.array([0.5, 0.9])).tolist()
+    return Distances(Value(float((cells.counts * gaps).sum()) / cells.n), Value(middle), Value(far))
+
+
+# ------------------------------------------------------------------------------------------------- cumulative differences
+
+
+class Cumulative(NamedTuple):
+    """The empirical cumulative calibration errors: the range (Kuiper) and the largest (Kolmogorov and Smirnov), and a limit."""
+
+    kuiper: Value
+    largest: Value
+    detectable: Value
+
+
+POWER = 0.8
+
+
+def cumulative(cells: CellCounts, level: float) -> Cumulative:
+    """Cumulative differences of labels and predictions (Arrieta-Ibarra, Gujral, Tannen, Tygert & Xu 2022). O(cells).
+
+    In calibrated rows their path is nearly that of a Brownian motion, seen at the cells alone: with few cells p-values are too
+    large. The smallest detectable difference is that of the sums over rows between any two predictions, divided by n, which
+    leads to a p-value of at most `level` with chance `POWER`.
+    """
+    variance = cells.variance
+    if variance == 0.0:
+        return Cumulative(*[Value(reason="every prediction is 0 or 1, so sums of labels have no variance")] * 3)
+    n, deviation = cells.n, math.sqrt(variance)
+    spread, farthest = path_extremes(cells.ones - cells.counts * cells.predictions)
+    warnings = [] if variance >= 10.0 * LEAST_VARIANCE else [f"p (1 - p) adds up to {variance:.3g}, below {10 * LEAST_VARIANCE:g}"]
+    if len(cells.counts) < LEAST_CELLS:
+        warnings.append(f"with {len(cells.counts)} distinct predictions the p-value is too large")
+    warning = "; ".join(warnings)
+    needed = critical_range(level) + float(special_functions().ndtri(POWER))
+    return Cumulative(
+        Value(spread / n, range_p(spread / deviation), warning=warning),
+        Value(farthest / n, largest_p(farthest / deviation), warning=warning),
+        Value(needed * deviation / n),
+    )
+
+
+LEAST_CELLS = 100  # of which a path is close enough to a Brownian motion
+
+
+def path_extremes(steps: Float64s) -> tuple[float, float]:
+    """The range of the sums of steps, 0 before the first included, and the largest distance from 0."""
+    path = np.cumsum(steps)
+    high, low = max(0.0, float(path.max())), min(0.0, float(path.min()))
+    return high - low, max(high, -low)
+
+
+def range_p(x: float) -> float:
+    """The chance that the range of a Brownian motion on [0, 1] is above x (Feller 1951, integrated)."""
+    if x < 0.3:  # 1 - 1e-20
+        return 1.0
+    terms = [(-1.0) ** (k - 1) * k * _above(k * x) for k in range(1, int(40.0 / x) + 2)]
+    return min(1.0, max(0.0, 8.0 * math.fsum(terms)))
+
+
+def largest_p(x: float) -> float:
+    """The chance that a Brownian motion on [0, 1] leaves [-x, x]."""
+    if x < 0.15:  # 1 - 1e-20
+        return 1.0
+    if x > 1.0:  # the reflection principle; the other series would lose small chances
+        return min(1.0, 4.0 * math.fsum((-1.0) ** k * _above((2 * k + 1) * x) for k in range(int(20.0 / x) + 2)))
+    inside = math.fsum((-1.0) ** k / (2 * k + 1) * math.exp(-(((2 * k + 1) * math.pi / x) ** 2) / 8.0) for k in range(40))
+    return 1.0 - 4.0 / math.pi * inside
+
+
+def _above(z: float) -> float:
+    return 0.5 * math.erfc(z / math.sqrt(2.0))
+
+
+def critical_range(level: float) -> float:
+    """The range that a Brownian motion exceeds with chance `level`."""
+    low, high = 0.3, 60.0
+    for _ in range(80):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if range_p(middle) > level else (low, middle)
+    return high
+
+
+# ------------------------------------------------------------------------------------------------- the smoothed error
+
+N_KNOTS = 2**16
+
+
+def smooth_ece(cells: CellCounts) -> Value:
+    """The smooth calibration error of Blasiok & Nakkiran (2023): where the error smoothed at a width equals the width.
+
+    Residuals are smoothed by a Gaussian kernel reflected at 0 and 1, which in a cosine series multiplies each coefficient by
+    exp(-(k pi width)^2 / 2). Cells lie between `N_KNOTS` knots, shared by their two neighbours; the error is the integral of the
+    absolute values. It falls with the width, so halving finds where they are equal. O(cells + knots log knots).
+    """
+    at = cells.predictions * N_KNOTS
+    left = np.minimum(np.floor(at).astype(np.int64), N_KNOTS - 1)
+    residuals = (cells.ones - cells.counts * cells.predictions) / cells.n
+    masses = np.bincount(left, residuals * (1.0 - (at - left)), N_KNOTS + 1)
+    masses += np.bincount(left + 1, residuals * (at - left), N_KNOTS + 1)
+    # The mirror image has each inner knot twice: halved, so that the ends, which it has once, weigh as much.
+    mirrored = np.concatenate([masses, masses[-2:0:-1]]) / 2.0
+    mirrored[[0, N_KNOTS]] *= 2.0
+    coefficients = np.fft.rfft(mirrored).real
+    decay = (np.arange(N_KNOTS + 1) * math.pi) ** 2 / 2.0
+    weights = np.full(N_KNOTS + 1, 1.0 / N_KNOTS)
+    weights[[0, -1]] *= 0.5
+
+    def error(width: float) -> float:
+        with np.errstate(under="ignore"):
+            smoothed = np.fft.irfft(coefficients * np.exp(-decay * width**2)) * (2 * N_KNOTS)
+        return float((weights * np.abs(smoothed[: N_KNOTS + 1])).sum())
+
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if error(middle) > middle else (low, middle)
+    return Value((low + high) / 2.0)
+
+
+# ------------------------------------------------------------------------------------------------- draws
+
+
+MOST_DRAWS, FEWEST_DRAWS, DRAWN_CELLS, SEED, MOST_POINTS = 999, 99, 10**7, 0, 100
+
+
+class Drawn(NamedTuple):
+    """P-values of the miscalibration and of the range of cumulative differences, and the isotonic curve with its band."""
+
+    n_draws: int
+    miscalibration: float
+    kuiper: float
+    low: float  # the ends between which the miscalibration of calibrated labels lies with chance 1 - level
+    high: float
+    curve: Float64s  # (points, 4): prediction, isotonic value, and the ends of the band
+
+
+def draw(cells: CellCounts, blocks: Blocks, level: float) -> Drawn:
+    """Labels drawn from the predictions at a fixed seed: 999 times, of more than 10,000 cells less often, at least 99 times.
+
+    With R draws, the share (1 + those at least as far out) / (1 + R) is a p-value at every n (Dwass 1957; Barnard 1963), as
+    calibrated labels and those drawn can be exchanged.
+    """
+    n_draws = int(np.clip(DRAWN_CELLS // len(cells.counts), FEWEST_DRAWS, MOST_DRAWS))
+    generator = np.random.Generator(np.random.PCG64(SEED))
+    p, counts = cells.predictions, cells.counts
+    single = bool((counts == 1).all())
+    places = _places(cells)
+    expected, slopes = counts * p, 1.0 - 2.0 * p
+    fixed = float((counts * p**2).sum())
+
+    def figures(ones: Int64s) -> tuple[float, float, Float64s]:
+        own = Blocks.of(counts, ones)
+        recalibrated = float((own.ones * (1.0 - own.rates)).sum())
+        spread = path_extremes(ones - expected)[0] if variance > 0.0 else 0.0
+        return (fixed + float((ones * slopes).sum()) - recalibrated) / cells.n, spread, own.at(places)
+
+    variance = cells.variance
+    miscalibration, spread, _ = figures(cells.ones)
+    rows = []
+    for _ in range(n_draws):
+        ones = (generator.random(len(p)) < p).astype(np.int64) if single else generator.binomial(counts, p)
+        rows.append(figures(ones))
+    errors, spreads = (np.array([row[at] for row in rows]) for at in (0, 1))
+    bands = _ends(np.stack([row[2] for row in rows]), level)
+    low, high = _ends(errors[:, np.newaxis], level)[:, 0].tolist()
+    curve = np.stack([p[places], blocks.at(places), bands[0], bands[1]], axis=1)
+    return Drawn(n_draws, _share(errors, miscalibration), _share(spreads, spread), max(0.0, low), max(0.0, high), curve)
+
+
+def _share(drawn: Float64s, seen: float) -> float:
+    """The p-value; numbers that differ by rounding alone are equal, which only makes it larger."""
+    return float((1 + int((drawn >= seen - 1e-12 * (1.0 + abs(seen))).sum())) / (1 + len(drawn)))
+
+
+def _ends(drawn: Float64s, level: float) -> Float64s:
+    """Order statistics of each column, between which the next draw lies with chance of at least 1 - level."""
+    ordered = np.sort(drawn, axis=0)
+    rank = max(0, int(level / 2.0 * (len(drawn) + 1)) - 1)
+    return np.stack([ordered[rank], ordered[len(drawn) - 1 - rank]])
+
+
+def _places(cells: CellCounts) -> Int64s:
+    """Cells at which the curve is shown: all, or 100 of about equal numbers of rows, the first and the last among them."""
+    if len(cells.counts) <= MOST_POINTS:
+        return np.arange(len(cells.counts))
+    ranks = np.linspace(0, cells.n - 1, MOST_POINTS).astype(np.int64)
+    return np.unique(np.searchsorted(np.cumsum(cells.counts), ranks, side="right"))
