@@ -119,26 +119,38 @@ class CalibrationTests(Table):
             "high": [value.high for value in values],
             "df": [value.df for value in values],
             "kind": [row.kind for row in rows],
-            "warning": [_with_remedy(row) for row in rows],
+            "warning": self._warnings(),
             "undefined": [value.reason for value in values],
             "reference": [entry.reference for entry in entries],
         }
 
-    def _notes(self) -> dict[str, int]:
-        """Warnings and reasons, each once, with its number."""
-        told = (row.value.reason or _with_remedy(row) for row in self.figures)
-        return {note: number for number, note in enumerate(dict.fromkeys(filter(None, told)), 1)}
+    def _warnings(self) -> list[str]:
+        """The warning of each row, and which exact test of its scope to read instead."""
+        present, told = {(row.scope, row.test) for row in self.figures}, []
+        for row in self.figures:
+            instead = CATALOGUE[row.test].instead
+            if (row.scope, f"poisson_{instead}") in present:
+                instead = f"poisson_{instead}"
+            told.append(f"{row.value.warning}; exact: {instead}" if row.value.warning and instead else row.value.warning)
+        return told
+
+    def _notes(self) -> list[str]:
+        """The warning of each row, or the reason why it is not defined."""
+        return [row.value.reason or warning for row, warning in zip(self.figures, self._warnings(), strict=True)]
 
     def _words(self) -> tuple[dict[str, list[str]], int]:
-        columns, notes = self._columns(), self._notes()
+        columns, notes, numbers = self._columns(), self._notes(), self._numbered()
         words = {name: list(columns[name]) for name in ("scope", "test", "side", "kind")}
         for name in ("statistic", "p_value", "holm", "low", "high"):
             form = shown_p if name in ("p_value", "holm") else "{:.4g}".format
             words[name.replace("_", " ")] = ["" if number is None else form(number) for number in columns[name]]
         words["df"] = ["" if df is None else str(df) for df in columns["df"]]
-        own = [row.value.reason or _with_remedy(row) for row in self.figures]
-        words["note"] = [f"({notes[note]})" if note else "" for note in own]
+        words["note"] = [f"({numbers[note]})" if note else "" for note in notes]
         return words, 4
+
+    def _numbered(self) -> dict[str, int]:
+        """The notes, each once, with its number."""
+        return {note: number for number, note in enumerate(dict.fromkeys(filter(None, self._notes())), 1)}
 
     def _about(self) -> str:
         rows = f"{self.n_samples:,} new rows, with {self.label_sum:,} ones where {self.mean_prediction * self.n_samples:.4g} are"
@@ -164,14 +176,14 @@ class CalibrationTests(Table):
 
     def __str__(self) -> str:
         words, n_text = self._words()
-        notes = "".join(f"\n({number}) {note}" for note, number in self._notes().items())
+        notes = "".join(f"\n({number}) {note}" for note, number in self._numbered().items())
         table = as_text(words, n_text=n_text, most=MOST_SHOWN)
         return f"{printable(self._about())}.\n\n{table}" + (f"\n{notes}" if notes else "")
 
     def _repr_html_(self) -> str:
         words, n_text = self._words()
         badge = f"<p>{html.badge(self.verdict)}</p>"
-        notes = html.bullets([html.escape(f"({number}) {note}") for note, number in self._notes().items()])
+        notes = html.bullets([html.escape(f"({number}) {note}") for note, number in self._numbered().items()])
         return html.notebook(badge, html.paragraph(f"{self._about()}."), as_html(words, n_text=n_text, most=MOST_SHOWN), notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -185,12 +197,6 @@ class CalibrationTests(Table):
 
 
 _EXACT = ("binomial", "poisson_binomial")  # on either side
-
-
-def _with_remedy(row: TestRow) -> str:
-    """The warning, and which exact test to read instead."""
-    instead = CATALOGUE[row.test].instead
-    return f"{row.value.warning}; exact: {instead}" if row.value.warning and instead else row.value.warning
 
 
 @shared_docs(check_predictions.__doc__)

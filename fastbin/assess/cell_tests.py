@@ -136,7 +136,7 @@ def vasicek(cells: CellCounts, correlation: float) -> Value:
     points, weights = _nodes(mean_given, (ones - 0.5) / n, n)
     chances = special.betainc(float(ones), n - ones + 1.0, np.clip(mean_given(points), 0.0, 1.0))
     density = np.exp(-0.5 * points**2) / math.sqrt(2.0 * math.pi)
-    warning = "" if len(cells.predictions) == 1 else "given the factor, the mean of different predictions stands for each"
+    warning = "" if len(cells.predictions) == 1 else "given the factor, the mean of different predictions stands for each; exact: by grades of one prediction"
     return Value(float(ones), min(1.0, float((weights * density * chances).sum())), warning=warning)
 
 
