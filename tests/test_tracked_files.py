@@ -25,7 +25,7 @@ ENDS = {
     "docs": ".md .png .svg conf.py site.css",
     "examples": ".py",
     "fastbin": ".py .pyi .pyx .pxi .pxd py.typed",
-    "tests": ".py .md .json .txt .gz",
+    "tests": ".py .md .json .txt .gz .R",
 }
 BYTES = ("csrc/fuzz/corpus/", "tests/golden/", "tests/vectors/")
 

@@ -244,8 +244,8 @@ def calibration_tests(
     exactly 0 or 1, a single label, a single row and ties are accepted: figures that they leave without meaning are None, with
     the reason beside them.
 
-    O(n log n) time, and 99 to 999 times O(n) for the p-values by simulation, at a fixed seed: together eight seconds for a
-    million different predictions.
+    O(n log n) time, and 99 to 999 times O(n) for the p-values by simulation, whose seed is a digest of the cells: together some
+    seconds for a million different predictions.
 
     Examples
     --------

@@ -6,6 +6,7 @@ draws of calibrated labels give its consistency band, and p-values that are exac
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import NamedTuple
 
@@ -207,7 +208,7 @@ def smooth_ece(cells: CellCounts) -> Value:
         return float((weights * np.abs(smoothed[: N_KNOTS + 1])).sum())
 
     low, high = 0.0, 1.0
-    for _ in range(40):
+    for _ in range(30):
         middle = (low + high) / 2.0
         low, high = (middle, high) if error(middle) > middle else (low, middle)
     return Value(low)
@@ -216,7 +217,7 @@ def smooth_ece(cells: CellCounts) -> Value:
 # ------------------------------------------------------------------------------------------------- draws
 
 
-MOST_DRAWS, FEWEST_DRAWS, DRAWN_CELLS, SEED, MOST_POINTS = 999, 99, 10**7, 0, 100
+MOST_DRAWS, FEWEST_DRAWS, DRAWN_CELLS, MOST_POINTS = 999, 99, 10**7, 100
 
 
 class Drawn(NamedTuple):
@@ -231,13 +232,14 @@ class Drawn(NamedTuple):
 
 
 def draw(cells: CellCounts, blocks: Blocks, level: float) -> Drawn:
-    """Labels drawn from the predictions at a fixed seed: 999 times, of more than 10,000 cells less often, at least 99 times.
+    """Labels drawn from the predictions: 999 times, of more than 10,000 cells less often, at least 99 times.
 
     With R draws, the share (1 + those at least as far out) / (1 + R) is a p-value at every n (Dwass 1957; Barnard 1963), as
-    calibrated labels and those drawn can be exchanged.
+    calibrated labels and those drawn can be exchanged. The seed is a digest of the cells: the same cells have the same
+    p-value, and other labels other draws, so that no one set of draws decides how often calibrated labels are contradicted.
     """
     n_draws = int(np.clip(DRAWN_CELLS // len(cells.counts), FEWEST_DRAWS, MOST_DRAWS))
-    generator = np.random.Generator(np.random.PCG64(SEED))
+    generator = np.random.Generator(np.random.PCG64(_digest(cells)))
     p, counts = cells.predictions, cells.counts
     single = bool((counts == 1).all())
     places = _places(cells)
@@ -261,6 +263,12 @@ def draw(cells: CellCounts, blocks: Blocks, level: float) -> Drawn:
     low, high = _ends(errors[:, np.newaxis], level)[:, 0].tolist()
     curve = np.stack([p[places], blocks.at(places), bands[0], bands[1]], axis=1)
     return Drawn(n_draws, _share(errors, miscalibration), _share(spreads, spread), max(0.0, low), max(0.0, high), curve)
+
+
+def _digest(cells: CellCounts) -> int:
+    """A number from all bits of the cells, the same on every machine."""
+    columns = (column.astype(kind) for column, kind in zip(cells, ("<f8", "<i8", "<i8"), strict=True))
+    return int.from_bytes(hashlib.sha256(b"".join(column.tobytes() for column in columns)).digest()[:16], "little")
 
 
 def _share(drawn: Float64s, seen: float) -> float:

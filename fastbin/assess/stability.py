@@ -127,8 +127,9 @@ def population_stability(reference: Any, new: Any, *, kind: str = "scores", n_bi
         scores = [check_scores(values, None, name).astype(np.float64) for values, name in ((reference, "reference"), (new, "new"))]
         for values, name in zip(scores, ("reference", "new"), strict=True):
             _refuse_empty(len(values), name)
-        cuts = np.quantile(scores[0], np.arange(1, n_bins) / n_bins, method="inverted_cdf")
-        edges = np.unique(cuts[cuts > scores[0].min()])
+        ordered, n = np.sort(scores[0]), len(scores[0])
+        cuts = ordered[-(-np.arange(1, min(n_bins, n)) * n // min(n_bins, n))]
+        edges = np.unique(cuts[cuts > ordered[0]])
         counts = tuple(np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1) for values in scores)
     return _stability(edges, counts[0].astype(np.int64), counts[1].astype(np.int64))
 

@@ -6,14 +6,16 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from statistics import NormalDist
 
 from scipy import integrate, optimize, stats
 
 from .assess import law_of_sum
-from .isotonic import isotonic_blocks
+from .isotonic import isotonic
 
 Numbers = Sequence[float]
 Labels = Sequence[int]
+NORMAL = NormalDist()
 
 
 def exact_tails(p: Numbers, y: Labels) -> tuple[Fraction, Fraction, Fraction]:
@@ -40,21 +42,18 @@ def vasicek(p: Numbers, ones: int, correlation: float) -> float:
     """P(X >= ones) over the factor; given it, labels are independent (Vasicek 2002)."""
 
     def given(factor: float) -> float:
-        moved = [(stats.norm.ppf(value) + math.sqrt(correlation) * factor) / math.sqrt(1 - correlation) for value in p]
-        chances = [float(stats.norm.cdf(value)) for value in moved]
+        moved = [(NORMAL.inv_cdf(value) + math.sqrt(correlation) * factor) / math.sqrt(1 - correlation) for value in p]
         law = [1.0]
-        for chance in chances:
+        for chance in map(NORMAL.cdf, moved):
             law = [(1 - chance) * a + chance * b for a, b in zip([*law, 0.0], [0.0, *law], strict=True)]
-        return math.fsum(law[ones:]) * float(stats.norm.pdf(factor))
+        return math.fsum(law[ones:]) * NORMAL.pdf(factor)
 
-    return math.fsum(integrate.quad(given, at, at + 0.5, epsabs=1e-12)[0] for at in [k / 2 for k in range(-18, 18)])
+    return math.fsum(integrate.quad(given, at, at + 1.0, epsabs=1e-12)[0] for at in range(-9, 9))
 
 
 def vasicek_limit(p: float, rate: float, correlation: float) -> float:
     """The same for one prediction and ever more rows."""
-    return float(
-        stats.norm.cdf((stats.norm.ppf(p) - math.sqrt(1 - correlation) * stats.norm.ppf(rate)) / math.sqrt(correlation))
-    )
+    return NORMAL.cdf((NORMAL.inv_cdf(p) - math.sqrt(1 - correlation) * NORMAL.inv_cdf(rate)) / math.sqrt(correlation))
 
 
 def quantile(values: Numbers, share: float) -> float:
@@ -89,7 +88,7 @@ def deciles(p: Numbers, y: Labels) -> list[list[tuple[float, int]]]:
 def spiegelhalter(p: Numbers, y: Labels) -> tuple[float, float]:
     seen = math.fsum((label - value) * (1 - 2 * value) for value, label in zip(p, y, strict=True))
     z = seen / math.sqrt(math.fsum((1 - 2 * value) ** 2 * value * (1 - value) for value in p))
-    return z, 2 * float(stats.norm.sf(abs(z)))
+    return z, 2 * NORMAL.cdf(-abs(z))
 
 
 def log_likelihood(p: Numbers, y: Labels, a: float, b: float) -> float:
@@ -123,13 +122,9 @@ def standard_errors(p: Numbers, a: float, b: float) -> tuple[float, float, float
 
 
 def isotonic_values(p: Numbers, y: Labels) -> list[Fraction]:
-    """The isotonic rate at every row: pooled blocks of tied predictions."""
-    value_at = {}
-    for block in isotonic_blocks(p, y):
-        rows = [label for value, label in zip(p, y, strict=True) if value in {knot[0] for knot in block}]
-        for knot in block:
-            value_at[knot[0]] = Fraction(sum(rows), len(rows))
-    return [value_at[Fraction(value)] for value in p]
+    """The isotonic rate at every row."""
+    value_at = dict(zip(*isotonic(p, y), strict=True))
+    return [value_at[value] for value in p]
 
 
 def brier(values: Sequence[float | Fraction], y: Labels) -> Fraction:
@@ -166,7 +161,7 @@ def range_p(x: float) -> float:
     """The chance of a range above x: the integral of Feller's density (1951)."""
 
     def density(r: float) -> float:
-        return 8 * math.fsum((-1) ** (k - 1) * k * k * float(stats.norm.pdf(k * r)) for k in range(1, 60))
+        return 8 * math.fsum((-1) ** (k - 1) * k * k * NORMAL.pdf(k * r) for k in range(1, 60))
 
     return integrate.quad(density, x, x + 12, epsabs=1e-13, limit=400)[0]
 
@@ -174,7 +169,7 @@ def range_p(x: float) -> float:
 def largest_p(x: float) -> float:
     """The chance that a Brownian motion leaves [-x, x] before 1: all reflections of the end."""
     inside = math.fsum(
-        (-1) ** k * float(stats.norm.cdf((2 * k + 1) * x) - stats.norm.cdf((2 * k - 1) * x)) for k in range(-60, 61)
+        (-1) ** k * (NORMAL.cdf((2 * k + 1) * x) - NORMAL.cdf((2 * k - 1) * x)) for k in range(-60, 61)
     )
     return 1 - inside
 
