@@ -68,7 +68,12 @@ def say(text: str) -> None:
 
 def say_json(content: Mapping[str, Any]) -> None:
     """Print JSON; a number that JSON does not have is an error."""
-    say(json.dumps(content, indent=2, allow_nan=False).replace("\x7f", r"\u007f"))  # the one that JSON lets stand
+    say(json_text(content))
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """The same as text, without control characters."""
+    return json.dumps(content, indent=2, allow_nan=False).replace("\x7f", r"\u007f")  # the one that JSON lets stand
 
 
 def show(result: Any, as_json: bool, in_words: Callable[[Any], object], **about: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
@@ -21,10 +22,12 @@ from fastbin.cli._console import console
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from fastbin.io import Table
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
     from fastbin.vector_model import VectorModel
 
+READ_BYTES = 2**20
 STDIN_NAMES = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 # The kinds of export in words, but for JSON, which holds the whole model.
@@ -115,6 +118,48 @@ def _why_it_is_read(path: str, target: Path, other: str) -> str | None:
     if is_pattern(other) and any(is_part_of(name, other) for name in (path, str(target))):
         return f"has a name that the pattern {other!r} stands for"
     return None
+
+
+# ---------------------------------------------------------------------- what is read
+
+
+class FileDigests:
+    """The SHA-256 of files before they are read, and of what comes through a pipe, which must not change meanwhile."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, os.stat_result] = {}
+        self._piped = hashlib.sha256()
+
+    def watch(self, data: bytes) -> None:
+        """Take bytes of a pipe as they are read."""
+        self._piped.update(data)
+
+    def piped(self) -> bytes:
+        """The digest of a pipe that has been read to its end."""
+        return self._piped.digest()
+
+    def of_file(self, path: str) -> bytes:
+        """The digest of a file."""
+        self._before[path] = os.stat(path)
+        digest = hashlib.sha256()
+        with open(path, "rb") as file:
+            while data := file.read(READ_BYTES):
+                digest.update(data)
+        return digest.digest()
+
+    def of_table(self, table: Table) -> dict[str, str]:
+        """Those of the files of a table, in hexadecimal, by their names below the folder that all of them are in."""
+        if not table.can_be_read_again:
+            return {}
+        folder = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in table.files])
+        return {os.path.relpath(path, folder): self.of_file(path).hex() for path in table.files}
+
+    def check_unchanged(self) -> None:
+        """Refuse if a file has changed since its digest was computed."""
+        for path, before in self._before.items():
+            now = os.stat(path)
+            if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
+                raise InputError(f"{path} was changed while it was read; run this again when it is complete")
 
 
 # ---------------------------------------------------------------------- models and exports

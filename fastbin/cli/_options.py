@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable
 from functools import reduce, wraps
@@ -60,6 +61,10 @@ def _rate(value: str) -> float:
     return rate
 
 
+def _date(value: str) -> datetime.date:
+    return datetime.date.fromisoformat(value)
+
+
 def _delimiter(value: str) -> str:
     value = {"\\t": "\t", "tab": "\t"}.get(value, value)
     if len(value) != 1:
@@ -87,13 +92,14 @@ SCORE_RANGE = _Checked("'any' or a pair such as 0,1", _score_range)
 CUTS = _Checked("numbers such as 0.1,0.5", lambda value: tuple(map(float, value.split(","))))
 COSTS = _Checked("a pair such as 1,5", _costs)
 SPLIT = _Checked("a share such as 0.5, or three parts such as 1,1,1", _split)
+DATE = _Checked("a date such as 2026-01-31", _date)
 DELIMITER = _Checked("one character", _delimiter)
 SIZE = _Checked("a size such as 500MB or 2GB", _size)
 
 # By the word for the value in the help.
 TYPES = {
     "FILE": PATH, "MODEL": PATH, "PAGE": PATH, "A": ALPHA, "L": ALPHA, "ALPHA": ALPHA, "P": RATE, "Q": RATE,
-    "CHAR": DELIMITER, "SIZE": SIZE,
+    "CHAR": DELIMITER, "DATE": DATE, "SIZE": SIZE,
 }  # fmt: skip
 
 # ---------------------------------------------------------------------- how they are written
@@ -222,6 +228,13 @@ assessment = together(
     alpha,
     option("--test-level L", "The level of the test whether the certificate holds.", default=0.05),
     option("--seed N", "Break ties by row number and this seed.", SEED, 0),
+)
+
+# Who files a page, and when: options of `report`, which say what the lines to sign say.
+filing = together(
+    option("--prepared-by NAME", "Who files it, for the lines to sign."),
+    option("--role ROLE", "The role of who files it."),
+    option("--date DATE", "The date of it, such as 2026-01-31. Default: none, so that the same files give the same bytes."),
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +14,7 @@ from fastbin._base.errors import FastbinWarning, InputError
 from fastbin.cli import _options as options
 from fastbin.cli import _show
 from fastbin.cli._console import console, note, say_json, show, text_table, working
-from fastbin.cli._files import check_inputs, display_name, load_any, load_with_vectors
+from fastbin.cli._files import FileDigests, check_inputs, display_name, load_any, load_with_vectors
 from fastbin.cli._tables import (
     CLASS_KINDS,
     LabelledColumns,
@@ -22,6 +22,7 @@ from fastbin.cli._tables import (
     TooManyRows,
     as_keys,
     class_columns,
+    classes_of,
     errors_in,
     is_vector,
     keys_like,
@@ -118,7 +119,7 @@ def command(
             raise click.UsageError(f"--{name} is about the column of --predictions; give that, or leave --{name} out")
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
-    assessment, audit = assess_file(model, file, rows, groups=group, side=side, **settings)
+    assessment, audit, *_ = assess_file(model, file, rows, groups=group, side=side, **settings)
     if as_json:
         audited = {} if audit is None else {"audit": {"sentence": str(audit), **audit.to_dict()}}
         say_json({"model": model, "file": file, **assessment.to_dict(), **audited})
@@ -192,21 +193,41 @@ class Assessed(NamedTuple):
 
     assessment: Assessment | VectorAssessment
     audit: GroupAudit | None
+    columns: Mapping[str, str]  # of the table, by the argument that each became
+    n_rows: int
+    files: Mapping[str, str]  # their digests, where these were asked for
 
 
 def assess_file(
     model: str, file: str, rows: RowOptions, *, against: tuple[str, ...], against_column: tuple[str, ...],
-    groups: tuple[str, ...] = (), side: str = "both", **settings: Any,
+    groups: tuple[str, ...] = (), side: str = "both", digests: FileDigests | None = None, **settings: Any,
 ) -> Assessed:  # fmt: skip
-    """Assess a model file on a table; `against` are other model files, `against_column` columns of predictions."""
-    from fastbin.report import assess_model
+    """Assess a model file on a table; `against` are other model files, `against_column` columns of predictions.
 
+    With `digests` also those of the files that are read, or of the pipe.
+    """
     check_inputs(MODEL=model, FILE=file, __against=against)
-    loaded, table = load_with_vectors(model), rows.open(file)
+    loaded, table = load_with_vectors(model), rows.open(file, watch=None if digests is None else digests.watch)
     rows.check_cells(model, loaded)
     _show.refuse_side(loaded, display_name(model), side)
+    files = {} if digests is None else digests.of_table(table)
     if is_vector(loaded):
-        return Assessed(_assess_vectors(loaded, table, rows, against, against_column, groups, **settings), None)
+        assessed = _assess_vectors(loaded, table, rows, against, against_column, groups, **settings)
+    else:
+        assessed = _assess_scores(loaded, table, rows, against, against_column, groups, side=side, **settings)
+    if digests is None:
+        return assessed
+    digests.check_unchanged()
+    return assessed._replace(files=files or {display_name(file): digests.piped().hex()})
+
+
+def _assess_scores(
+    loaded: BinnedModel | ModelSet, table: Table, rows: RowOptions, against: tuple[str, ...], columns: tuple[str, ...],
+    groups: tuple[str, ...], *, side: str, **settings: Any,
+) -> Assessed:  # fmt: skip
+    """The assessment of a model or a set."""
+    from fastbin.report import assess_model
+
     others: dict[str, Any] = {}
     for path in against:
         name = Path(path).stem
@@ -215,7 +236,7 @@ def assess_file(
         others[name] = load_any(path)
         _check_other(path, others[name], loaded)
     compared = {}
-    for name in against_column:
+    for name in columns:
         if name in others:
             raise InputError(f"two methods to compare with are called {name!r}; rename a file")
         compared[f"others[{name!r}]"] = table.check_column(name)
@@ -226,21 +247,24 @@ def assess_file(
     except TooManyRows:
         if others or compared or groups or side != "both" or not _can_be_counted(loaded, table, rows):
             raise
-        note(f"{file}: its rows take more than --memory-limit allows; they are assessed by their counts in bins")
-        return Assessed(
-            _assess_by_counts(loaded, table, rows, alpha=settings["alpha"], test_level=settings["test_level"]), None
-        )
+        limit = "its rows take more than --memory-limit allows"
+        note(f"{display_name(table.path)}: {limit}; they are assessed by their counts in bins")
+        found = _assess_by_counts(loaded, table, rows, alpha=settings["alpha"], test_level=settings["test_level"])
+        read_as = LabelledColumns(loaded, table, rows).columns
+        return Assessed(found, None, read_as, found.n_samples + found.left_out.total, {})
     arrays = read.arrays
-    others |= {name: arrays.pop(f"others[{name!r}]") for name in dict.fromkeys(against_column)}
+    others |= {name: arrays.pop(f"others[{name!r}]") for name in dict.fromkeys(columns)}
+    n_rows = len(arrays["labels"]) // (len(classes_of(loaded)) if loaded.is_set and loaded.kind == "class-wise" else 1)
     with errors_in(table, read.columns), working("assessing"):
         assessment: Any = assess_model(loaded, others=others, side=side, **arrays, **settings)
-        return Assessed(assessment, _audit(loaded, arrays, read.texts, side=side, **settings) if groups else None)
+        audit = _audit(loaded, arrays, read.texts, side=side, **settings) if groups else None
+        return Assessed(assessment, audit, read.columns, n_rows, {})
 
 
 def _assess_vectors(
     model: VectorModel, table: Table, rows: RowOptions, against: tuple[str, ...], columns: tuple[str, ...],
     groups: tuple[str, ...], *, seed: int, **settings: Any,
-) -> VectorAssessment:  # fmt: skip
+) -> Assessed:  # fmt: skip
     """The same of a vector model; `seed` has nothing to break."""
     from fastbin.report import assess_model
 
@@ -262,7 +286,8 @@ def _assess_vectors(
         P = powers / powers.sum(axis=1, keepdims=True)
     with errors_in(table, {**numbers, "labels": label}), working("assessing"):
         given = {"others": others, "sample_weight": read.arrays.get("sample_weight"), **settings}
-        return assess_model(model, P, keys_like(model, read.texts["labels"]), **given)
+        found = assess_model(model, P, keys_like(model, read.texts["labels"]), **given)
+        return Assessed(found, None, {**numbers, "labels": label}, len(P), {})
 
 
 def _check_other(path: str, other: BinnedModel | ModelSet, loaded: BinnedModel | ModelSet) -> None:

@@ -17,7 +17,7 @@ from fastbin._base.errors import FormatError, InputError
 from fastbin._base.files import TEMPORARIES, is_replaceable, read_saved
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, note, show
-from fastbin.cli._files import Output, check_inputs, display_name, load_any
+from fastbin.cli._files import FileDigests, Output, check_inputs, display_name, load_any
 from fastbin.cli._show import print_table
 from fastbin.cli._tables import KeyOptions, KeySource, LabelledColumns, RowOptions, errors_in
 from fastbin.guarantees.certificate import sureness
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fastbin.online import CalibrationMonitor, MonitorReport
 
 PAUSE = 0.02  # seconds between two looks at a lock
-READ_BYTES = 2**20
 ALARM = 3
 
 
@@ -272,23 +271,15 @@ class CountedFiles:
     def __init__(self, monitor: CalibrationMonitor, again: bool) -> None:
         self._monitor, self._again = monitor, again
         self._here: dict[bytes, str] = {}  # those of this call
-        self._before: dict[str, os.stat_result] = {}
+        self._digests = FileDigests()
 
     def check_file(self, path: str) -> None:
         """Refuse a file that was counted before; otherwise note it as counted."""
-        self._before[path] = os.stat(path)
-        digest = hashlib.sha256()
-        with open(path, "rb") as file:
-            while data := file.read(READ_BYTES):
-                digest.update(data)
-        self.check_digest(digest.digest(), path)
+        self.check_digest(self._digests.of_file(path), path)
 
     def check_unchanged(self) -> None:
         """Refuse if a file has changed since its digest was computed."""
-        for path, before in self._before.items():
-            now = os.stat(path)
-            if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
-                raise InputError(f"{path} was changed while it was read; run this again when it is complete")
+        self._digests.check_unchanged()
 
     def check_digest(self, digest: bytes, path: str) -> None:
         """The same for a pipe that has been read to its end."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,20 +13,19 @@ import numpy as np
 from fastbin._base.array_types import Float64s
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.files import SupportsWrite, write_bytes
-from fastbin._base.html import DARK, LIGHT, badge, bullets, escape, facts_table, folded, paragraph, table_style, themed
+from fastbin._base.html import badge, bullets, escape, facts_table, folded, paragraph
 from fastbin._base.table import as_html, number_format
-from fastbin._core.score import library_version
 from fastbin._model.provenance import in_words
 from fastbin._model.view import bin_words, facts
-from fastbin.assess import CertificateCheck
-from fastbin.assess.verdict import NEW_ROWS
+from fastbin.assess.verdict import NEW_ROWS, difference_seen
+from fastbin.export.form import digest_of
 from fastbin.guarantees.certificate import event_words, label_words, name_cell, sureness
 from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
-from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, css_of
 from fastbin.report import vector_page
 from fastbin.report.assessment import Assessment
 from fastbin.report.drawing import svg_of
-from fastbin.report.vectors import VectorAssessment
+from fastbin.report.filing import Filing, digest_of_counts, document
+from fastbin.report.vectors import VectorAssessment, VectorCheck, VectorScorecard
 
 AnyAssessment = Assessment | VectorAssessment
 
@@ -39,8 +37,16 @@ def render_report(
     model_source: str | None = None,
     test_source: str | None = None,
     date: datetime.date | None = None,
+    files: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    n_rows: int | None = None,
+    prepared_by: str | None = None,
+    role: str | None = None,
 ) -> str:
     """The page as text.
+
+    Its first section says what was checked, its last one has lines to sign. Printed, it is on sheets of A4 in light colours,
+    with their numbers where the browser supports them; what is folded on the screen is unfolded.
 
     Parameters
     ----------
@@ -51,7 +57,15 @@ def render_report(
     model_source, test_source : str, optional
         Where the model and the test set came from, such as file names.
     date : date, optional
-        Of the report; by default today.
+        Of the report. By default the page has no date: the clock is not read.
+    files : mapping from str to str, optional
+        The SHA-256 of each file of test rows, by its name.
+    columns : mapping from str to str, optional
+        The columns that were read, by the argument that each became, such as ``{"scores": "p", "labels": "y"}``.
+    n_rows : int, optional
+        Rows that were read, those that are left out among them.
+    prepared_by, role : str, optional
+        Who files the page, for its lines to sign.
 
     Returns
     -------
@@ -60,6 +74,8 @@ def render_report(
 
     Raises
     ------
+    InputTypeError
+        If an argument has another type.
     MissingDependencyError
         Without matplotlib.
 
@@ -70,22 +86,24 @@ def render_report(
     >>> labels = [int(i % 10 < 6) for i in range(100)]
     >>> model = fb.FixedWidthBinning(n_bins=2).fit(scores[::2], labels[::2]).model_
     >>> assessment = fb.report.assess_model(model, scores[1::2], labels[1::2])
-    >>> page = render_report(assessment, title="Scorecard 7")
+    >>> page = render_report(assessment, title="Scorecard 7", prepared_by="J. Doe", role="Validation")
     >>> "<h1>Scorecard 7</h1>" in page
     True
     """
+    filing = Filing.of(files=files, columns=columns, n_rows=n_rows, prepared_by=prepared_by, role=role, date=date)
     if isinstance(assessment, VectorAssessment):
         is_set, details, reading = False, {"Class by class": vector_page.detail_tables(assessment)}, vector_page.READING
-        of_test, pictures = vector_page.test_facts(assessment, test_source), vector_page.pictures_of(assessment)
+        of_test, pictures = vector_page.test_facts(assessment), vector_page.pictures_of(assessment)
+        of_model = vector_page.model_facts(assessment.model)
     else:
         is_set, reading = assessment.is_set, READING
         details = {"Cell by cell" if is_set else "Bin by bin": detail_table(assessment)}
-        of_test, pictures = _test_facts(assessment, test_source), pictures_of(assessment)
+        of_test, pictures, of_model = _test_facts(assessment), pictures_of(assessment), facts(assessment.model)
     figures = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures)
     contents = {
         "In short": _summary(assessment),
         "Cautions": bullets(map(escape, assessment.cautions), "cautions") if assessment.cautions else "",
-        f"The {'set' if is_set else 'model'}": facts_table(_facts(assessment, model_source)),
+        f"The {'set' if is_set else 'model'}": facts_table(of_model),
         "What is promised": _promises(assessment),
         "The test set": facts_table(of_test),
         **details,
@@ -93,13 +111,8 @@ def render_report(
         "Pictures": f"<div class='pictures'>{''.join(figures)}</div>",
         "How to read this": reading,
     }
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><meta name="viewport" content="width=device-width">'
-    made = f"Made with fastbin {escape(library_version())} on {(date or datetime.date.today()).isoformat()}."
     verdict = f"<p>The certificate on this test set: {badge(assessment.verdict)}</p>"
-    body = f"<header><h1>{escape(title)}</h1>{verdict}<p class='made'>{made}</p></header>{_sections(contents)}"
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body><main>{body}</main></body></html>\n'
-    )
+    return document(title, verdict, contents, filing, checked_facts(assessment, model_source, test_source))
 
 
 @shared_docs(render_report.__doc__)
@@ -129,14 +142,6 @@ def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: AnyAs
     write_bytes(path, render_report(assessment, **options).encode())
 
 
-def _sections(contents: dict[str, str]) -> str:
-    """The sections that have content, below links to them."""
-    shown = {title: (title.lower().replace(" ", "-"), content) for title, content in contents.items() if content}
-    links = (f"<a href='#{name}'>{title}</a>" for title, (name, _) in shown.items())
-    sections = (f"\n<section id='{name}'><h2>{title}</h2>{content}</section>" for title, (name, content) in shown.items())
-    return f"<nav>{' '.join(links)}</nav>{''.join(sections)}"
-
-
 def _summary(assessment: AnyAssessment) -> str:
     promise, *others = assessment.in_short
     n = len(assessment.cautions)
@@ -157,21 +162,75 @@ def _promises(assessment: AnyAssessment) -> str:
     )
 
 
-def _facts(assessment: AnyAssessment, source: str | None) -> dict[str, str]:
+def checked_facts(assessment: AnyAssessment, model_source: str | None, test_source: str | None) -> dict[str, str]:
+    """The model, the rows, the verdict, and the difference that would have been seen, as text by name."""
     fitted: Any = assessment.model
     is_vector = isinstance(assessment, VectorAssessment)
-    file = "file" if not is_vector and fitted.is_set else "model file"
-    digest = hashlib.sha256(fitted.to_bytes()).hexdigest()
-    own = vector_page.model_facts(fitted) if is_vector else facts(fitted)
-    return {"File": source or "", **own, "Made by": in_words(fitted), f"SHA-256 of the {file}": digest}
-
-
-def _test_facts(assessment: Assessment, source: str | None) -> dict[str, str]:
-    n_samples, n_positive, left_out = assessment.n_samples, assessment.n_positive, assessment.left_out
     return {
-        "File": source or "",
+        "Model": model_source or "",
+        f"SHA-256 of the {'file' if not is_vector and fitted.is_set else 'model file'}": digest_of(fitted),
+        "Made by": in_words(fitted),
+        "Event": "the class of each column" if isinstance(assessment, VectorAssessment) else event_words(assessment.event),
+        "Verdict": _verdict_words(assessment),
+        "Would have been seen": _seen_words(assessment.check),
+        "Test set": test_source or "",
+        "Test samples": f"{assessment.n_samples:,}",
+        "SHA-256 of their counts": counts_digest(assessment),
+    }
+
+
+def counts_digest(assessment: AnyAssessment) -> str:
+    """The digest of the counts in the bins of the calibrated probabilities, of several classes by class."""
+    after = assessment.after
+    table = after.class_wise if isinstance(after, VectorScorecard) else after.table
+    return digest_of_counts(table.counts.tolist(), table.label_sums.tolist())
+
+
+def report_dict(assessment: AnyAssessment, filing: Filing, model_source: str | None, test_source: str | None) -> dict[str, Any]:
+    """Every figure of the page, and what was checked, as plain dicts, lists, strings and numbers, ready for JSON."""
+    checked = {
+        "model": model_source, "model_sha256": digest_of(assessment.model), "provenance": assessment.model.provenance,
+        "test_set": test_source, "counts_sha256": counts_digest(assessment), "verdict": assessment.verdict,
+    }  # fmt: skip
+    return {"checked": {**checked, **filing.to_dict()}, **assessment.to_dict()}
+
+
+VERDICTS = {
+    "confirmed": "Confirmed: in every bin the test interval lies within what was promised.",
+    "contradicted": "Contradicted: in a bin or more the test interval misses what was promised.",
+    "not contradicted": "Not contradicted: no test interval misses what was promised, and not all of them lie within it.",
+    "not tested": "Not tested: these rows allow no exact test of the promise.",
+    "no certificate": "None: the model promises nothing that could be tested.",
+}
+
+
+def _verdict_words(assessment: AnyAssessment) -> str:
+    """The verdict, and the level of its test."""
+    check, words = assessment.check, VERDICTS[assessment.verdict]
+    if check is None:
+        return words
+    reused = " These are the rows of the fit, which confirm nothing." if check.is_calibration_set else ""
+    return f"{words}{reused} The chance of a wrong verdict is at most {check.test_level:g}."
+
+
+def _seen_words(check: Any) -> str:
+    """The least difference that these rows would have shown, whichever bin it is in."""
+    if check is None or isinstance(check, VectorCheck):
+        return ""
+    detectable = np.atleast_1d(check.detectable)
+    unseen = "in some bins no difference" if np.isinf(detectable).any() else ""
+    seen = difference_seen(detectable, check.power, "one bin" if not unseen else "one of the other bins")
+    return "; ".join(filter(None, [unseen, seen]))
+
+
+def _test_facts(assessment: Assessment) -> dict[str, str]:
+    n_samples, n_positive, left_out = assessment.n_samples, assessment.n_positive, assessment.left_out
+    table = assessment.after.table
+    expected = float(np.dot(table.masses, table.mean_predictions)) * n_samples
+    return {
         "Samples": f"{n_samples:,}",
         f"With {label_words(assessment.event)}": f"{n_positive:,} ({100.0 * n_positive / n_samples:.3g} %)",
+        "Expected": "" if assessment.is_weighted else f"{expected:,.1f}, by the calibrated probabilities",
         "Left out": f"{left_out.missing:,} without a score, {left_out.outside:,} out of range",
         "Weights": "importance weights" if assessment.is_weighted else "",
         "In unknown cells": f"{assessment.n_unknown:,}" if assessment.is_set else "",
@@ -188,26 +247,32 @@ def detail_table(assessment: Assessment) -> str:
     """The promise and the test results of every bin of a step function, or of every cell of a set; else empty."""
     model, cells = assessment.model, assessment.cells
     if assessment.is_set:
-        columns = {"cell": [name_cell(cell.cell).strip("'") for cell in cells], **cell_columns(assessment)}
-        table = as_html(columns, n_text=1, most=None)
-        return table if len(cells) <= UNFOLDED else folded(f"{len(cells):,} cells", table)
+        names, columns = {"cell": [name_cell(cell.cell).strip("'") for cell in cells]}, cell_columns(assessment)
+        errors = {title: column for title, column in columns.items() if title.endswith(("before", "after", "chance"))}
+        counts = {title: column for title, column in columns.items() if title not in errors}
+        shown = "".join(as_html({**names, **each}, n_text=1, most=None) for each in (counts, errors))
+        return shown if len(cells) <= UNFOLDED else folded(f"{len(cells):,} cells", shown)
     if assessment.bin_counts is None:
         return ""
     intervals = model.interval(assessment.alpha) if assessment.certificates else None
     columns = bin_words(model, intervals, f"{sureness(assessment.alpha)} interval")
     if model.counts is not None:
-        columns["calibration samples"] = [f"{count:,}" for count in model.counts.tolist()]
-    tested = {"bin": columns["bin"], "test samples": [f"{count:,}" for count in assessment.bin_counts.tolist()]}
-    if assessment.check is not None:
-        tested |= _tested(assessment.check, number_format(model.bin_values.tolist()))
-    # Two tables: a page of usual width has no room for the columns of both.
-    tables = "".join(as_html(each, most=None) for each in (columns, tested))
-    return tables if model.n_bins <= UNFOLDED else folded(f"{model.n_bins:,} bins", tables)
+        columns["samples of the fit"] = [f"{count:,}" for count in model.counts.tolist()]
+    tables = [columns, *_tested(assessment, columns["bin"])]
+    # A narrow page and a sheet of paper have no room for the columns of all.
+    shown = "".join(as_html(each, most=None) for each in tables)
+    return shown if model.n_bins <= UNFOLDED else folded(f"{model.n_bins:,} bins", shown)
 
 
-def _tested(check: CertificateCheck, form: str) -> dict[str, list[str]]:
-    """The columns about the test of the certificate: the interval that decides, and what it is compared with."""
-    counts = check.counts.tolist()
+def _tested(assessment: Assessment, bins: list[str]) -> Iterator[dict[str, list[str]]]:
+    """The test of the certificate: what was seen in each bin, and the interval that decides beside what was promised."""
+    check = assessment.check
+    counts = (np.asarray(assessment.bin_counts) if check is None else check.counts).tolist()
+    seen = {"bin": bins, "test samples": [f"{count:,}" for count in counts]}
+    if check is None:
+        yield seen
+        return
+    form = number_format(assessment.model.bin_values.tolist())
 
     def shown(words: Iterable[str]) -> list[str]:
         return [word if count else "" for word, count in zip(words, counts, strict=True)]
@@ -215,14 +280,19 @@ def _tested(check: CertificateCheck, form: str) -> dict[str, list[str]]:
     def ranges(ends: Float64s) -> list[str]:
         return [f"{low:{form}} to {high:{form}}" for low, high in ends.tolist()]
 
-    served, of_rate = {}, ""
-    if check.mean_served is not None:
-        served = {"test average served": shown(f"{mean:{form}}" for mean in check.mean_served.tolist())}
-        of_rate = "rate - served: "
+    served = assessment.model.bin_values if check.mean_served is None else check.mean_served
+    averages = {} if check.mean_served is None else {"test average served": shown(f"{mean:{form}}" for mean in served.tolist())}
     rates = (check.label_sums / np.maximum(check.counts, 1)).tolist()
-    return {
-        **served,
+    yield {
+        **seen,
+        "expected": shown(f"{expected:,.1f}" for expected in (check.counts * served).tolist()),
+        event_words(check.event): shown(f"{count:,}" for count in check.label_sums.tolist()),
+        **averages,
         "test rate": shown(f"{rate:{form}}" for rate in rates),
+    }
+    of_rate = "rate - served: " if averages else ""
+    yield {
+        "bin": bins,
         f"{of_rate}promised": ranges(check.claims),
         f"{of_rate}test interval ({sureness(check.interval_alpha)} each)": shown(ranges(check.intervals)),
         "verdict": list(check.verdicts),
@@ -323,56 +393,3 @@ perfectly calibrated predictor would show by chance, on average and (in brackets
 <em>debiased</em> squared error has the noise taken out, and may be below zero. The Brier score is the mean squared error:
 calibration - sharpness + uncertainty. AUC is about the order alone, which calibration hardly changes.</p>
 """
-
-
-# One column, made for paper as much as for the screen, dark where the reader wants it dark.
-PAGE = """
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 2rem 1.5rem 4rem; }
-header { border-bottom: 2px solid; margin-bottom: .8rem; }
-h1 { font-size: 1.7rem; margin: 0; }
-h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
-nav { font-size: .9rem; } nav a { color: var(--quiet); margin-right: 1rem; white-space: nowrap; }
-p { margin: .5rem 0; max-width: 50rem; }
-ul { margin: .5rem 0; padding-left: 1.3rem; max-width: 50rem; }
-li { margin: .35rem 0; }
-.made, figcaption { color: var(--quiet); }
-.made { margin: .3rem 0 .6rem; font-size: .9rem; }
-.promise { font-size: 1.05rem; font-weight: 600; }
-.cautions { list-style: none; padding: 0; }
-.cautions li { border-left: 4px solid var(--bad); padding: .1rem 0 .1rem .8rem; margin: .6rem 0; }
-.wide { overflow-x: auto; }
-table { font-size: .88rem; }
-.facts :is(th,td) { text-align: left; vertical-align: top; }
-.facts th { font-weight: 400; color: var(--quiet); } .facts td { overflow-wrap: anywhere; white-space: normal; }
-.bad { font-weight: 600; }
-.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: 1.5rem; align-items: start; }
-figure { margin: 0; break-inside: avoid; } figure svg { width: 100%; height: auto; max-height: 26rem; }
-figcaption { font-size: .85rem; line-height: 1.4; }
-summary { cursor: pointer; }
-@media screen and (max-width: 40rem) {
-  main { padding: 1rem .7rem 3rem; }
-  main table { font-size: .72rem; }
-  main :is(th,td) { white-space: normal; padding: .2em .3em; }
-  .pictures { grid-template-columns: 1fr; }
-}
-@media print {
-  body { font-size: 10.5pt; }
-  main { max-width: none; padding: 0; }
-  nav { display: none; }
-  .wide { overflow: visible; }
-  tr, li, p { break-inside: avoid; }
-  h2 { break-after: avoid; } main table { font-size: 8.5pt; } main :is(th,td) { padding: .15rem .4rem; }
-}
-"""
-
-STYLE = (
-    themed(
-        ":root",
-        f"color-scheme:light;--ink:#1a1a1a;--paper:#fff;{LIGHT};{css_of(LIGHT_LOOK)}",
-        f"color-scheme:dark;--ink:#e6e6e6;--paper:#17191c;{DARK};{css_of(DARK_LOOK)}",
-    )
-    + table_style("main")
-    + PAGE
-)

@@ -43,10 +43,9 @@ def _parts(model: VectorModel) -> Iterable[str]:
         yield f"{100.0 * model.vector.of_models:.3g} % of each class against the rest"
 
 
-def test_facts(assessment: VectorAssessment, source: str | None) -> dict[str, str]:
+def test_facts(assessment: VectorAssessment) -> dict[str, str]:
     """Those about the test set."""
     return {
-        "File": source or "",
         "Samples": f"{assessment.n_samples:,}",
         "Left out": f"{assessment.n_left_out:,} with a missing probability",
         "Weights": "importance weights" if assessment.is_weighted else "",
@@ -138,7 +137,10 @@ def _of_confusion(table: ReliabilityTable) -> str:
 
 def _bins(title: str, table: ReliabilityTable) -> str:
     words, n_text = table._words()
-    return folded(f"{title}, bin by bin ({len(table.counts):,} bins)", as_html(words, n_text=n_text, most=200))
+    # A narrow page has no room for long titles, nor for masses, which the counts say.
+    short = {"mean prediction": "served", "positive rate": "rate"}
+    shown = {short.get(name, name): column for name, column in words.items() if name != "mass"}
+    return folded(f"{title}, bin by bin ({len(table.counts):,} bins)", as_html(shown, n_text=n_text, most=200))
 
 
 # ------------------------------------------------------------------------------------------------- pictures

@@ -276,8 +276,8 @@ def test_the_page_is_whole_and_needs_nothing_else(found: Assessment) -> None:
     page = render_report(found, title="Scorecard 7", model_source="credit.fbm", test_source="test.csv", date=DAY)
     seen = outline(page)
     assert seen.headings == [
-        "In short", "The model", "What is promised", "The test set", "Bin by bin", "Before and after", "Pictures",
-        "How to read this",
+        "What was checked", "In short", "The model", "What is promised", "The test set", "Bin by bin", "Before and after",
+        "Pictures", "How to read this", "Signatures",
     ]  # fmt: skip
     assert seen.outward == []
     assert "url(h" not in page
@@ -299,17 +299,20 @@ def test_what_the_user_names_is_escaped(model: fb.BinnedModel) -> None:
 
 
 def test_the_table_of_bins(found: Assessment, model: fb.BinnedModel) -> None:
-    """One table of what is promised, one of what the test set shows."""
-    promised, tested = (
+    """A table of what is promised, one of what was seen and was to be expected, and one of the test."""
+    promised, seen, tested = (
         [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)[1:]]
-        for table in detail_table(found).split("</table>")[:2]
+        for table in detail_table(found).split("</table>")[:3]
     )
-    assert len(promised) == len(tested) == 6
+    assert len(promised) == len(seen) == len(tested) == 6
     assert [cell[3] for cell in promised] == [f"{value:.4f}" for value in model.values]
-    assert [cell[0] for cell in promised] == [cell[0] for cell in tested]
+    assert [cell[0] for cell in promised] == [cell[0] for cell in seen] == [cell[0] for cell in tested]
     assert found.bin_counts is not None
-    assert [cell[1] for cell in tested] == [f"{count:,}" for count in found.bin_counts]
+    assert [cell[1] for cell in seen] == [f"{count:,}" for count in found.bin_counts]
     assert found.check is not None
+    expected = zip(found.check.counts.tolist(), model.values.tolist(), strict=True)
+    assert [cell[2] for cell in seen] == [f"{count * value:,.1f}" for count, value in expected]
+    assert [cell[3] for cell in seen] == [f"{ones:,}" for ones in found.check.label_sums]
     for cell, verdict in zip(tested, found.check.verdicts, strict=True):
         assert verdict in cell[-1]
 
@@ -390,7 +393,8 @@ def test_the_contents_lead_to_every_section(page: str) -> None:
     sections = re.findall(r"<section id='([\w-]+)'><h2>([^<]+)</h2>", page)
     assert links == sections
     titles = [title for _, title in links]
-    assert titles[0] == "In short"
+    assert titles[:2] == ["What was checked", "In short"]
+    assert titles[-1] == "Signatures"
     assert {"The model", "What is promised", "The test set", "Bin by bin", "Before and after", "Pictures"} <= set(titles)
 
 
