@@ -113,7 +113,8 @@ def in_words(model: Any) -> str:
     if stated is None:
         return ""
     steps = [_step_in_words(step) for step in _steps_of(stated)]
-    told = [f"seed {model.seed}", f"fingerprint {model.fingerprint:016x}"] if hasattr(model, "fingerprint") else []
+    told = [f"{model.n_samples:,} samples" + (f" ({model.n_positive:,} positive)" if hasattr(model, "n_positive") else "")]
+    told += [f"seed {model.seed}", f"fingerprint {model.fingerprint:016x}"] if hasattr(model, "fingerprint") else []
     version = [f"fastbin {stated['version']}"] if "version" in stated else []
     return printable(", ".join([_short(" > ".join(steps), MOST_SHOWN), *told, *version]))
 

@@ -33,8 +33,8 @@ COMPLETION = "_FASTBIN_COMPLETE"
 
 # The order of use; a command that is not listed comes after these.
 ORDER = (
-    "demo", "fit", "predict", "inspect", "assess", "decide", "performance", "report", "export", "verify", "bins", "plan",
-    "adapt", "monitor",
+    "demo", "fit", "predict", "inspect", "assess", "decide", "performance", "report", "export", "verify", "verify-data", "bins",
+    "plan", "adapt", "monitor",
 )  # fmt: skip
 
 HELP = """Turn a classifier's scores into probabilities that carry a finite-sample, distribution-free guarantee.
@@ -56,7 +56,7 @@ Exit codes:
        output file is left behind; verify: the answers differ
   2    the command was not understood; verify: or the input was refused
   3    with --exit-code: assess found the certificate contradicted, or the
-       alarm of monitor is on
+       alarm of monitor is on; verify-data: the rows give other bytes
   4    verify cannot run the exported file here
   130  interrupted
 
@@ -80,11 +80,12 @@ class CommandLine(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         modules = pkgutil.iter_modules([str(Path(__file__).parent)])
-        names = [module.name for module in modules if not module.name.startswith("_")]
+        names = [module.name.replace("_", "-") for module in modules if not module.name.startswith("_")]
         return sorted(names, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return import_module(f"fastbin.cli.{name}").command if name in self.list_commands(ctx) else None
+        module = f"fastbin.cli.{name.replace('-', '_')}"
+        return import_module(module).command if name in self.list_commands(ctx) else None
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **options: Any) -> Any:
         """Run and leave the process (click's own entry, which its test runner calls)."""

@@ -262,7 +262,9 @@ def load_or_describe(path: str) -> BinnedModel | ModelSet | VectorModel | Export
     if target == "onnx":
         return Exported(target, sha256, _named(path, _metadata, data))
     version = re.search(rb"\bfastbin ([0-9.]+), model sha256 ", data)
-    return Exported(target, sha256, {} if version is None else {"fastbin.version": version[1].decode()})
+    made_by = re.search(rb"^\W*made by (.+)$", data, re.MULTILINE)
+    found = {"fastbin.version": version, "fastbin.provenance": made_by}
+    return Exported(target, sha256, {name: each[1].decode("utf8", "replace").strip() for name, each in found.items() if each})
 
 
 def _metadata(graph: bytes) -> dict[str, str]:

@@ -176,14 +176,14 @@ quiet = option("-q --quiet", "Print nothing but errors.")
 as_json = option("--json as_json", "Print JSON, for programs.")
 
 # Which column says what belongs to which model of a set.
-cells = together(
+cell_columns = together(
     option("--segment COLUMN", "For a set of models: the column that says which of them a row belongs to."),
     option(
         "--classes COLUMNS",
         "For several classes: the columns of their probabilities, such as p_cat,p_dog,p_cow, in the order of the fit.",
     ),
-    choice("--inputs probabilities|logits", "What the columns of --classes hold."),
 )
+cells = together(cell_columns, choice("--inputs probabilities|logits", "What the columns of --classes hold."))
 
 # How tables are read. With the columns that a command has options for, this becomes its argument `rows`, a `RowOptions`.
 tables = together(

@@ -218,7 +218,8 @@ def command(
             more["population"] = _scores(rows, population, calibrator)
         table = rows.open(file)
         columns = rows.columns(table)
-        model = _fit(table, columns, calibrator, more, rows.positive)
+        calibrator._event = event_of(rows.positive)
+        model = fit_table(table, columns, calibrator, more, rows.positive)
     out.write(model.to_bytes())
     if quiet:
         return
@@ -259,10 +260,10 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if source(name) is not ParameterSource.DEFAULT}
 
 
-def _fit(
+def fit_table(
     table: Table, columns: dict[str, str], calibrator: Calibrator, options: dict[str, Any], positive: str | None
 ) -> BinnedModel:
-    """Fit all rows as arrays, or in passes if there are too many and the method can."""
+    """Fit all rows as arrays, or in passes if there are too many and the method can; the calibrator knows its event."""
     in_passes = hasattr(calibrator, "fit_batches") and calibrator._why_all_rows() is None and "population" not in options
 
     def read() -> Generator[tuple[Array, ...], None, None]:
@@ -280,7 +281,6 @@ def _fit(
         stored = Replay(read, limit=table.most_kept if in_passes else math.inf, spill=table.is_text, n_rows=n_rows)
     if stored.n_rows == 0:
         raise InputError(f"{table.path} has no rows; a calibrator needs samples")
-    calibrator._event = event_of(positive)
     with stored, errors_in(table, columns), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FastbinWarning)
         if in_passes and (stored.n_rows or math.inf) > ROWS_AS_ARRAYS:

@@ -4,6 +4,7 @@
 `predict`   calibrated probabilities as one more column of a table
 `count`     samples by bin of a model: for monitors, label shift, and whatever is a function of counts
 `assess`    how good a model is on the rows of a table, from counts
+`verify_data`  whether rows give a model: they are fitted again, and the bytes compared
 """
 
 from __future__ import annotations
@@ -12,5 +13,6 @@ from fastbin.engines.assessing import assess
 from fastbin.engines.counting import BinCounts, count
 from fastbin.engines.fitting import fit
 from fastbin.engines.predicting import predict
+from fastbin.engines.verifying import verify_data
 
-__all__ = ["BinCounts", "assess", "count", "fit", "predict"]
+__all__ = ["BinCounts", "assess", "count", "fit", "predict", "verify_data"]

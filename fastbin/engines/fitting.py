@@ -120,15 +120,21 @@ def fit(
     >>> model.predict([0.1, 0.9]).round(2)
     array([0.11, 0.92])
     """
+    method = _method_for(calibrator, segment)
+    method._event = event_of(check_positive(positive))
+    return fit_columns(table, Names(score, label, weight, segment), method, positive, engine, progress)
+
+
+def fit_columns(
+    table: Any, names: Names, method: Calibrator | SegmentedBinning, positive: Any, engine: str, progress: Progress | None
+) -> BinnedModel | ModelSet:
+    """The same by a calibrator that may be changed, and has the name of its event."""
     check_choice(engine, "engine", ENGINES)
     positive = check_positive(positive)
-    for argument, name in (("score", score), ("label", label)):
+    for argument, name in (("score", names.score), ("label", names.label)):
         if name is None:
             raise InputTypeError(f"{argument} is None; name the column of {argument}s")
-    method = _method_for(calibrator, segment)
-    method._event = event_of(positive)
-    names = Names(score, label, weight, segment)
-    opened = open(table)
+    segment, opened = names.segment, open(table)
     told: list[str] = []
     if engine == "group-by" or (engine == "auto" and opened.stays):
         model = _fit_by_groups(method, opened, names, positive, progress, told)
@@ -140,7 +146,7 @@ def fit(
             source = StreamSource(rows, Names(**called), _score_range(method), positive, progress)
             model = _fit_stream(method, source, told)
     for text in told:
-        warnings.warn(text, FastbinWarning, stacklevel=2)
+        warnings.warn(text, FastbinWarning, stacklevel=3)
     return model
 
 

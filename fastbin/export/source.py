@@ -345,7 +345,9 @@ def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str)
     text = "\n".join([*description_of(as_model_or_set(model), outputs, alpha), *said])
     ascii_text = text.encode("ascii", "backslashreplace").decode().replace("\\", "/")
     plain = ascii_text.replace("*/", "* /").replace("/*", "/ *")
-    lines = [short for line in plain.split("\n") for short in textwrap.wrap(line, WIDTH + 8) or [""]]
+    # How the model came about stays on one line, which programs can find.
+    shown = ([line] if line.startswith("made by ") else textwrap.wrap(line, WIDTH + 8) or [""] for line in plain.split("\n"))
+    lines = [short for each in shown for short in each]
     return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in lines) + " */\n"
 
 

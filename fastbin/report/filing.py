@@ -1,4 +1,4 @@
-"""What makes a page fit to be filed: what was checked, who signs, and the rules for paper. Every report takes them from here.
+"""The parts of a page that is filed: the facts on its rows, lines to sign, and rules for paper. Every report takes them here.
 
 Nothing is read from a clock: a page has the date that it is given, or none, so that the same arguments give the same bytes.
 """
@@ -54,7 +54,7 @@ class Filing(NamedTuple):
         return cls(**{name: value for name, value in given.items() if value is not None})
 
     def facts(self) -> dict[str, str]:
-        """What is known of the rows, by name, as text."""
+        """The facts on the rows, as text by name."""
         facts = {"Rows read": "" if self.n_rows is None else f"{self.n_rows:,}"}
         if len(self.files) > MOST_FILES:
             digest = f"{digest_of_files(self.files)} (of their lines as sha256sum prints)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -86,6 +87,50 @@ def test_report_writes_a_page() -> None:
     for told in ("Card 7", "model.fbm", "test.csv", ">other<", "<svg"):
         assert told in page
     assert run("report", "model.fbm", "test.csv", "-o", "page.html", "-q").output == ""
+
+
+def test_report_writes_every_figure_as_json_without_a_clock() -> None:
+    assert run("report", "model.fbm", "test.csv", "-o", "page.html", "-o", "r.json", "--weights", "w").exit_code == 0
+    first = Path("r.json").read_bytes()
+    content = json.loads(first)
+    checked = content.pop("checked")
+    assessed = json.loads(run("assess", "model.fbm", "test.csv", "--json", "--weights", "w").stdout)
+    assert content == {name: value for name, value in assessed.items() if name not in ("model", "file")}
+    digest = hashlib.sha256(Path("test.csv").read_bytes()).hexdigest()
+    assert checked["files"] == [{"name": "test.csv", "sha256": digest}]
+    assert checked["columns"] == {"scores": "p", "labels": "y", "sample_weight": "w"}
+    assert (checked["n_rows"], content["n_samples"], checked["date"]) == (1000, sum(1 + i % 3 for i in range(1000)), None)
+    assert checked["model_sha256"] == hashlib.sha256(Path("model.fbm").read_bytes()).hexdigest()
+    assert digest in Path("page.html").read_text(encoding="utf8")
+    again = run("report", "model.fbm", "test.csv", "--json", "--weights", "w")
+    assert again.stdout.encode() == first
+    piped = CliRunner().invoke(command_line, ["report", "model.fbm", "-", "--json"], input=Path("test.csv").read_bytes())
+    assert json.loads(piped.stdout)["checked"]["files"] == [{"name": "standard input", "sha256": digest}]
+
+
+def test_report_says_who_files_it_and_when() -> None:
+    signed = ("--prepared-by", "J. <Doe>", "--role", "Validation", "--date", "2026-01-31")
+    assert run("report", "model.fbm", "test.csv", "-o", "page.html", *signed).exit_code == 0
+    page = Path("page.html").read_text(encoding="utf8")
+    for told in ("J. &lt;Doe&gt;", "Validation", "2026-01-31</td>", "on 2026-01-31."):
+        assert told in page
+    assert run("report", "model.fbm", "test.csv", "-o", "page.html", "--date", "31.1.2026").exit_code == 2
+    assert run("report", "model.fbm", "test.csv").exit_code == 2
+    assert run("report", "model.fbm", "test.csv", "-o", "-", "--json").exit_code == 2
+
+
+def test_report_counts_the_rows_of_sets_once() -> None:
+    rng = np.random.default_rng(1)
+    P = rng.dirichlet([1.0, 1.0, 1.0], 900)
+    animals = np.array(["ant", "bee", "cow"])[np.array([rng.choice(3, p=p) for p in P])]
+    rows = "\n".join(f"{','.join(map(str, p))},{animal}" for p, animal in zip(P.tolist(), animals, strict=True))
+    Path("animals.csv").write_text(f"ant,bee,cow,animal\n{rows}\n")
+    columns = ("--classes", "ant,bee,cow", "--label", "animal")
+    for kind in ("--top-label", "--class-wise", "--vectors"):
+        assert run("fit", "animals.csv", kind, *columns, "-q", "-o", "set.fbm").exit_code == 0
+        checked = json.loads(run("report", "set.fbm", "animals.csv", *columns, "--json").stdout)["checked"]
+        assert checked["n_rows"] == 900
+        assert "animal" in checked["columns"].values()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a page says of the rows and of who files it, and the rules by which it is printed."""
+"""A page says which rows it is about and who files it, and prints on paper: the parts of fastbin/report/filing.py."""
 
 from __future__ import annotations
 
