@@ -14,6 +14,7 @@
 `check_certificate`, `samples_to_check`                    does a test set contradict or confirm a certificate?
 `check_predictions`                                        are given predictions calibrated, grade by grade? No model
 `cluster_intervals`, `one_per_cluster`                     rows of one obligor, customer or day are not independent
+`assess`, `assess_counts`                                  the whole pack of given predictions, from rows, tables and counts
 `calibration_tests`                                        the tests that validators name, each with its reference
 `population_stability`                                     have the scores moved? The population stability index
 =========================================================  ===============================================================
@@ -43,6 +44,7 @@ from fastbin.assess.multiclass import class_wise_ece, multiclass_brier, multicla
 from fastbin.assess.predictions_check import PredictionCheck, check_predictions
 from fastbin.assess.reliability import ReliabilityTable, reliability_table
 from fastbin.assess.stability import PopulationStability, population_stability
+from fastbin.assess.validation import Validation, assess, assess_counts
 from fastbin.assess.validity import ValidityCurve, promised_validity, validity_curve
 from fastbin.assess.verdict import CertificateCheck, SetCheck
 
@@ -58,7 +60,10 @@ __all__ = [
     "ReliabilityTable",
     "SetCheck",
     "SquaredEce",
+    "Validation",
     "ValidityCurve",
+    "assess",
+    "assess_counts",
     "audit_groups",
     "brier_decomposition",
     "brier_score",

@@ -351,14 +351,14 @@ class Sizes(NamedTuple):
         averages = np.divide(self.seen.served, counts, out=np.zeros(len(counts)), where=counts > 0)
         served = np.where(np.isnan(served), averages, served)
         ends = np.array([(test.lower, test.upper) if isinstance(test, Frequency) else (0.0, 1.0) for test in self.tests])
-        ones, zeros = _first_above(ends[:, 1], counts, level), _first_above(1.0 - ends[:, 0], counts, level)
+        ones, zeros = first_above(ends[:, 1], counts, level), first_above(1.0 - ends[:, 0], counts, level)
         for b, test in enumerate(self.tests):
             if isinstance(test, BoundedMean) and counts[b] > 0:
                 low, high = test.first_rejected(level, int(counts[b]))
                 ones[b] = _count_from(counts[b] * (served[b] + high), int(counts[b]))
                 zeros[b] = _count_from(counts[b] * (1.0 - served[b] - low), int(counts[b]))
         mixed = np.array([isinstance(test, BoundedMean) for test in self.tests])
-        up, down = _reached(ones, counts, power, mixed) - served, _reached(zeros, counts, power, mixed) - (1.0 - served)
+        up, down = reached(ones, counts, power, mixed) - served, reached(zeros, counts, power, mixed) - (1.0 - served)
         unseen = np.isinf(up) & np.isinf(down)
         # Where nothing is claimed of one side, or all that is possible, only the other one is looked at.
         limits = np.array([(test.least, test.most) if isinstance(test, BoundedMean) else (0.0, 1.0) for test in self.tests])
@@ -373,7 +373,7 @@ def expected_shares(counts: Int64s) -> Float64s:
     return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))
 
 
-def _first_above(frequencies: Float64s, counts: Int64s, level: float) -> Int64s:
+def first_above(frequencies: Float64s, counts: Int64s, level: Float64s | float) -> Int64s:
     """The least x with P(X >= x) <= level for X ~ Binomial(count, frequency), elementwise; count + 1 if none is possible."""
     special = special_functions()
     low, high = np.zeros_like(counts), counts + 1  # the condition fails at low, and holds at high
@@ -389,7 +389,7 @@ def _count_from(total: float, count: int) -> int:
     return count + 1 if total > count else max(0, math.ceil(total))
 
 
-def _reached(first: Int64s, counts: Int64s, power: float, mixed: Bools) -> Float64s:
+def reached(first: Int64s, counts: Int64s, power: float, mixed: Bools) -> Float64s:
     """The least mean frequency at which a label sum of at least `first` has chance `power`; infinity where none has.
 
     Where frequencies are `mixed`, one from which Hoeffding's theorem holds: the mean of the sum is at least `first`.

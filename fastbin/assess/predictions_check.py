@@ -17,6 +17,7 @@ from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.bin_tests import chance_at_least, chance_at_most
 from fastbin.assess.clusters import Agreement, agreement_of, one_per_cluster
+from fastbin.assess.label_sums import law_of_labels
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.samples import Samples, check_samples, law_of_sum, rows_of_each
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, Judged, shown_p
@@ -26,6 +27,7 @@ TOO_LOW, TOO_HIGH = "too low", "too high"
 ALL = "all"
 # A sum of independent labels is within this of its mean, in labels, but for a chance below 1e-18.
 DEVIATIONS, ROOM = 10.0, 30.0
+MOST_CONVOLVED = 2**14  # rows; the law of more is found from how often each prediction occurs
 MOST_ANGLES = 2**21  # times cells, of laws found by Fourier inversion: 32 MB
 
 
@@ -211,7 +213,7 @@ def check_predictions(
     laws = [tails_of_ones(CellCounts.of_samples(part)) for part in parts]
     tails = np.array([(law.at_least, law.at_most) for law in laws])
     below = special_functions().betainc(ones + 0.5, counts - ones + 0.5, means)
-    p_values, jeffreys = _of_side(tails, side), _of_side(np.stack([below, 1.0 - below], axis=1), side)
+    p_values, jeffreys = of_side(tails, side), of_side(np.stack([below, 1.0 - below], axis=1), side)
     adjusted = np.append(holm(p_values[:-1]), p_values[-1])
     directions = np.where(ones > counts * means, TOO_LOW, TOO_HIGH)
     verdicts = np.where(adjusted <= test_level, directions, NOT_CONTRADICTED).tolist()
@@ -273,7 +275,7 @@ def _grades(
     return [keys[codes[rows[0]]] for rows in groups], [samples.take(rows) for rows in groups]
 
 
-def _of_side(tails: Float64s, side: str) -> Float64s:
+def of_side(tails: Float64s, side: str) -> Float64s:
     """The p-values of a side from those of (upper, lower)."""
     if side == "both":
         return np.minimum(1.0, 2.0 * tails.min(axis=1))
@@ -312,7 +314,9 @@ def tails_of_ones(cells: CellCounts) -> Tails:
 
 
 def _law_of_ones(cells: CellCounts) -> tuple[int, Float64s]:
-    """The first value of the number of ones, and the chances from there on: of few cells from their counts, else row by row."""
+    """The first value of the number of ones, and the chances from there on: of few cells or many rows from their counts."""
+    if cells.n > MOST_CONVOLVED:
+        return law_of_labels(cells.predictions, cells.counts)
     window = 2 ** (2 * int(DEVIATIONS * np.sqrt(cells.variance) + ROOM)).bit_length()
     if len(cells.predictions) * window > MOST_ANGLES:
         return poisson_binomial(np.repeat(cells.predictions, cells.counts))

@@ -12,6 +12,7 @@ import click
 
 from fastbin._base.checks import check_alpha, check_seed
 from fastbin._base.errors import FastbinError, InputError
+from fastbin.cli._predictions import PredictionOptions
 from fastbin.cli._tables import KeyOptions, RowOptions
 
 Command = Callable[..., Any]
@@ -184,6 +185,23 @@ cell_columns = together(
     ),
 )
 cells = together(cell_columns, choice("--inputs probabilities|logits", "What the columns of --classes hold."))
+
+# Predictions in a column, without a model. This becomes the argument `asked` of a command, a `PredictionOptions`.
+predictions = together(
+    option("--predictions COLUMN", "Without MODEL: are the probabilities in this column of FILE calibrated? Exact tests."),
+    option("--by COLUMN", "Of --predictions: the column of grades, which share the level by Holm. --segment names segments."),
+    option("--day COLUMN", "Of --predictions: the column of days, for a table by day."),
+    option(
+        "--side both|upper|lower",
+        "Of --predictions, and of the certificate of MODEL: true frequencies above what is served (upper), below it, or both. "
+        "Default: both.",
+    ),
+    option(
+        "--asset-correlation R", "Of --predictions: also Vasicek's test of defaults that share a factor, with this correlation.",
+        float,
+    ),
+    collected("asked", PredictionOptions, *PredictionOptions._fields),
+)
 
 # How tables are read. With the columns that a command has options for, this becomes its argument `rows`, a `RowOptions`.
 tables = together(

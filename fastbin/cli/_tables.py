@@ -23,7 +23,7 @@ from fastbin._core.fit import row_keys
 from fastbin.cli._console import reading
 from fastbin.cli._files import display_name
 from fastbin.io import Table, open_table
-from fastbin.tables.columns import as_text, first_true, is_integer, without_missing
+from fastbin.tables.columns import first_true, is_integer, read_text, without_missing
 from fastbin.tables.files import ColumnReader
 from fastbin.tables.table import arrow, as_plain
 
@@ -335,21 +335,6 @@ class Read(NamedTuple):
     texts: dict[str, Any]
     columns: Mapping[str, str]
     first_row: int = 0
-
-
-def read_text(table: Table, name: str, batch: Any, first_row: int) -> Any:
-    """A column of a batch as text; integers as they are written. A missing value is refused."""
-    pa = arrow()
-    column = as_plain(batch.column(batch.schema.get_field_index(name)))
-    if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
-        column = column.cast(pa.string())
-    elif not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_binary(column.type)):
-        raise InputError(f"{table.path}, column {name}: holds {column.type}; integers or text are needed")
-    column = as_text(table, name, column, first_row)
-    missing = pa.compute.fill_null(pa.compute.equal(column, ""), True)
-    if pa.compute.any(missing).as_py():
-        raise InputError(f"{table.place(first_row + first_true(missing))}, column {name}: the value is missing")
-    return column
 
 
 def row_batches(

@@ -13,14 +13,14 @@ import numpy as np
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin.cli import _options as options
 from fastbin.cli import _show
-from fastbin.cli._console import console, note, say_json, show, text_table, working
+from fastbin.cli._console import console, note, say, say_json, show, text_table, working
 from fastbin.cli._files import FileDigests, check_inputs, display_name, load_any, load_with_vectors
+from fastbin.cli._predictions import PredictionOptions, refuse_options_of_models, validate_file
 from fastbin.cli._tables import (
     CLASS_KINDS,
     LabelledColumns,
     RowOptions,
     TooManyRows,
-    as_keys,
     class_columns,
     classes_of,
     errors_in,
@@ -61,17 +61,11 @@ CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 @options.model
 @click.argument("file", type=options.PATH, required=False)
 @options.assessment
-@options.option("--predictions COLUMN", "Without MODEL: are the probabilities in this column of FILE calibrated? Exact tests.")
-@options.option("--by COLUMN", "Of --predictions: the column of grades, which share the level by Holm.")
+@options.predictions
 @options.option(
     "--cluster COLUMN",
     "Of --predictions: what rows that belong together share, such as the obligor. One row of each is tested, and intervals "
     "that allow for clusters are shown.",
-)
-@options.option(
-    "--side both|upper|lower",
-    "Of --predictions, and of the certificate of MODEL: true frequencies above what is served (upper), below it, or both.",
-    default="both",
 )
 @options.option(
     "--group COLUMN",
@@ -82,8 +76,8 @@ CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 @options.as_json
 @options.tables
 def command(
-    model: str, file: str | None, predictions: str | None, by: str | None, cluster: str | None, side: str,
-    group: tuple[str, ...], exit_code: bool, as_json: bool, rows: RowOptions, **settings: Any,
+    model: str, file: str | None, asked: PredictionOptions, cluster: str | None, group: tuple[str, ...], exit_code: bool,
+    as_json: bool, rows: RowOptions, **settings: Any,
 ) -> int:  # fmt: skip
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 
@@ -98,28 +92,29 @@ def command(
     A certificate is about the population that the model was fitted to, and not about each group of it: --group compares it with
     the test samples of each group, and shows which distance these certify there by themselves.
 
-    With --predictions there is no MODEL: the probabilities in a column of FILE are tested as they are, in each grade of --by
-    and in all, at --test-level. The rows must be new here too. Rows of one obligor or customer are not independent: --cluster
-    tells them, and then one row of each is tested, chosen by --seed.
+    With --predictions there is no MODEL: the probabilities in a column of FILE are tested as they are, in each grade of --by,
+    in each segment of --segment and in all, at --test-level. The rows must be new here too. Rows of one obligor or customer are
+    not independent: --cluster tells them, and then one row of each is tested, chosen by --seed.
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
-    given = {**settings, "score": rows.score, "group": group, "by": by, "cluster": cluster}
-    if predictions is not None:
-        _check_options(file, given, rows.have_cells)
-        names = {"by": by, **({} if cluster is None else {"cluster": cluster})}
-        tested = check_column(model, rows, predictions, names, side, **settings)
-        about: dict[str, Any] = {"file": display_name(model), "predictions": predictions, **names}
-        if tested.intervals is not None and as_json:
-            about["intervals"] = tested.intervals.to_dict()
-        show(tested.check, as_json, lambda _: _show_tested(tested), **about)
-        return CONTRADICTED if exit_code and tested.check.verdict != NOT_CONTRADICTED else 0
-    for name in ("by", "cluster"):
-        if given[name] is not None:
-            raise click.UsageError(f"--{name} is about the column of --predictions; give that, or leave --{name} out")
+    if asked.predictions is not None:
+        if file is not None:
+            raise click.UsageError("with --predictions there is no MODEL: give FILE alone")
+        refuse_options_of_models({**settings, "group": group}, rows)
+        if cluster is not None:
+            verdict = _assess_clusters(model, rows, asked, cluster, as_json=as_json, **settings)
+        else:
+            found = validate_file(model, rows, asked, test_level=settings["test_level"]).found
+            say(found.to_json().rstrip("\n") if as_json else str(found))
+            verdict = found.verdict
+        return CONTRADICTED if exit_code and verdict != NOT_CONTRADICTED else 0
+    asked.refuse_idle(but=("side",))
+    if cluster is not None:
+        raise click.UsageError("--cluster is about the column of --predictions; give that, or leave --cluster out")
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
-    assessment, audit, *_ = assess_file(model, file, rows, groups=group, side=side, **settings)
+    assessment, audit, *_ = assess_file(model, file, rows, groups=group, side=asked.side or "both", **settings)
     if as_json:
         audited = {} if audit is None else {"audit": {"sentence": str(audit), **audit.to_dict()}}
         say_json({"model": model, "file": file, **assessment.to_dict(), **audited})
@@ -132,24 +127,28 @@ def command(
     return CONTRADICTED if exit_code and contradicted else 0
 
 
-# ---------------------------------------------------------------------- predictions without a model
+# ---------------------------------------------------------------------- predictions with rows that belong together
 
 
-def _check_options(file: str | None, given: dict[str, Any], have_cells: bool) -> None:
-    """Refuse options that do not go together with --predictions."""
-    if file is not None:
-        raise click.UsageError("with --predictions there is no MODEL: give FILE alone")
-    idle = [name for name in ("score", "group", "against", "against_column") if given[name]]
-    if idle or have_cells:
-        option = f"--{idle[0].replace('_', '-')}" if idle else "--segment or --classes"
-        raise click.UsageError(f"{option} is about a MODEL, and --predictions is tested without one; leave it out")
+def _assess_clusters(
+    file: str, rows: RowOptions, asked: PredictionOptions, cluster: str, *, as_json: bool, **settings: Any
+) -> str:
+    """Test one row of each cluster, show intervals that allow for clusters, and return the verdict."""
+    for option, value in (("segment", rows.segment), ("day", asked.day), ("asset-correlation", asked.asset_correlation)):
+        if value is not None:
+            raise click.UsageError(f"--cluster does not go with --{option}")
+    names = {"by": asked.by, "cluster": cluster}
+    tested = check_column(file, rows, str(asked.predictions), names, asked.side or "both", **settings)
+    about = {"file": display_name(file), "predictions": asked.predictions, **names, "intervals": tested.intervals.to_dict()}
+    show(tested.check, as_json, lambda _: _show_tested(tested), **about)
+    return tested.check.verdict
 
 
 class Tested(NamedTuple):
-    """The check of a column of predictions, and with clusters the intervals that allow for these."""
+    """The check of one row of each cluster, and the intervals that allow for clusters."""
 
     check: PredictionCheck
-    intervals: ClusterIntervals | None
+    intervals: ClusterIntervals
 
 
 def check_column(
@@ -170,19 +169,16 @@ def check_column(
             arrays["p"], arrays["labels"], keys.get("by"), side, test_level=test_level,
             sample_weight=arrays.get("sample_weight"), cluster=keys.get("cluster"), seed=seed,
         )  # fmt: skip
-        if "cluster" not in keys:
-            return Tested(check, None)
         return Tested(check, cluster_intervals(arrays["p"], arrays["labels"], **keys, alpha=alpha, side=side, seed=seed))
 
 
 def _show_tested(tested: Tested) -> None:
     out = console()
     out.print(str(tested.check))
-    if tested.intervals is not None:
-        out.print()
-        out.print(f"{tested.check.clusters}.")
-        out.print()
-        out.print(str(tested.intervals))
+    out.print()
+    out.print(f"{tested.check.clusters}.")
+    out.print()
+    out.print(str(tested.intervals))
 
 
 # ---------------------------------------------------------------------- a model on a table

@@ -10,10 +10,19 @@ import click
 
 from fastbin._model.view import counted
 from fastbin.cli import _options as options
-from fastbin.cli._console import console, json_text, say_json, working
+from fastbin.cli._console import console, json_text, say, say_json, working
 from fastbin.cli._files import FileDigests, Output, display_name
+from fastbin.cli._predictions import (
+    PredictionOptions,
+    check_report,
+    refuse_options_of_models,
+    validate_counts_file,
+    validate_file,
+)
 from fastbin.cli._tables import RowOptions
 from fastbin.cli.assess import assess_file
+
+DIFFERS = 3  # the exit code where a figure of a report differs
 
 
 @click.command(
@@ -24,6 +33,9 @@ from fastbin.cli.assess import assess_file
         "fastbin report credit.fbm test.csv --against isotonic.fbm -o report.html",
         "fastbin report credit.fbm test.parquet --title 'Card 7' -o report.html",
         "fastbin report credit.fbm test.csv --prepared-by 'J. Doe' -o report.html",
+        "fastbin report test.csv --predictions pd --label y --by grade -o report.html -o report.json",
+        "fastbin report --counts counts.csv --before earlier.json -o report.html",
+        "fastbin report --check report.json test.csv",
     ),
 )
 @options.option(
@@ -31,35 +43,58 @@ from fastbin.cli.assess import assess_file
     "Repeatable.", multiple=True,
 )  # fmt: skip
 @options.option("--title TEXT", "The heading of the page.", default="Calibration report")
+@options.option("--counts FILE", "Without MODEL and FILE: a table of counts of given predictions, by grade, segment or day.")
+@options.option("--before REPORT", "Of predictions: an earlier report as JSON; the page says what changed.", options.PATH)
+@options.option(
+    "--check REPORT", "Compute every figure of this report of predictions (JSON) again, from its counts and from FILE, if that is "
+    "given; exit with 3 if one differs.", options.PATH,
+)  # fmt: skip
 @options.filing
-@options.model
-@options.file
+@click.argument("model", type=options.PATH, required=False)
+@click.argument("file", type=options.PATH, required=False)
 @options.assessment
+@options.predictions
 @options.as_json
 @options.quiet
 @options.tables
 def command(
-    model: str, file: str, outputs: tuple[str, ...], title: str, prepared_by: str | None, role: str | None,
-    date: datetime.date | None, as_json: bool, quiet: bool, rows: RowOptions, **settings: Any,
-) -> None:  # fmt: skip
+    model: str | None, file: str | None, outputs: tuple[str, ...], title: str, counts: str | None, before: str | None,
+    check: str | None, prepared_by: str | None, role: str | None, date: datetime.date | None, asked: PredictionOptions,
+    as_json: bool, quiet: bool, rows: RowOptions, **settings: Any,
+) -> int | None:  # fmt: skip
     """Write a page on MODEL and the test samples in FILE, which must not be those that it was fitted on.
 
     One HTML file that needs no network: what was checked, with the SHA-256 of the files, what the model promises, what the test
     shows bin by bin, the numbers before and after, pictures, cautions in words, and lines to sign. For a set of models: cell by
     cell. It prints on A4.
 
+    With --predictions there is no MODEL, and the page is about a column of FILE; with --counts it is made from counts alone.
+    Its JSON has the counts, and the same bytes for the same rows, but for its member "source"; --check makes it again.
+
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
     from fastbin.report.filing import Filing
     from fastbin.report.page import render_report, report_dict
 
+    if check is not None:
+        return _check(check, model, file, rows, outputs)
     if not outputs and not as_json:
         raise click.UsageError("say -o FILE, such as report.html or report.json, or --json")
     if as_json and "-" in outputs:
         raise click.UsageError("-o - and --json would both write to standard output; name a file")
+    about_page = {"title": title, "prepared_by": prepared_by, "role": role, "date": date}
+    if counts is not None or asked.predictions is not None:
+        return _report_predictions(model, file, counts, before, asked, rows, settings, outputs, as_json, quiet, about_page)
+    asked.refuse_idle(but=("side",))
+    if before is not None:
+        raise click.UsageError("--before is about a report of --predictions or --counts; leave it out")
+    if model is None or file is None:
+        raise click.UsageError(f"Missing argument '{'MODEL' if model is None else 'FILE'}'.")
     reads = (model, file, *settings["against"])
     outs = [(path, Output(path, reads=reads, is_text=True)) for path in dict.fromkeys(outputs)]
-    assessment, _, columns, n_rows, files = assess_file(model, file, rows, digests=FileDigests(), **settings)
+    assessment, _, columns, n_rows, files = assess_file(
+        model, file, rows, side=asked.side or "both", digests=FileDigests(), **settings
+    )
     filed: dict[str, Any] = {
         "files": files, "columns": columns, "n_rows": n_rows, "prepared_by": prepared_by, "role": role, "date": date,
     }  # fmt: skip
@@ -79,3 +114,57 @@ def command(
         shown.print(f"{', '.join(outputs)}: {told}.")
         if assessment.check is not None:
             shown.print(str(assessment.check))
+    return None
+
+
+def _check(report: str, file: str | None, extra: str | None, rows: RowOptions, outputs: tuple[str, ...]) -> int:
+    """Compute a report of predictions again, and say which figure differs first."""
+    if extra is not None:
+        raise click.UsageError("with --check there is no MODEL: give FILE alone, or nothing")
+    if outputs:
+        raise click.UsageError("--check writes nothing; leave -o out")
+    differences, told = check_report(report, file, rows)
+    name = display_name(report)
+    if not differences:
+        console().print(f"{name}: every figure is the same, computed again from {' and from '.join(told)}.")
+        return 0
+    more = f"; {len(differences) - 1:,} more differ" if len(differences) > 1 else ""
+    console().print(f"{name}: {differences[0]}{more}.")
+    return DIFFERS
+
+
+def _report_predictions(
+    file: str | None, extra: str | None, counts: str | None, before: str | None, asked: PredictionOptions, rows: RowOptions,
+    settings: dict[str, Any], outputs: tuple[str, ...], as_json: bool, quiet: bool, about_page: dict[str, Any],
+) -> None:  # fmt: skip
+    """Write the page, or the JSON, on a column of predictions or on a table of counts."""
+    from fastbin.report.page import render_report
+    from fastbin.report.recheck import read_report
+
+    refuse_options_of_models(settings, rows)
+    if counts is not None:
+        asked.refuse_idle(but=("side", "asset_correlation"))
+        if file is not None:
+            raise click.UsageError("with --counts there is no MODEL and no FILE; leave them out")
+        read: str = counts
+    else:
+        if file is None or extra is not None:
+            raise click.UsageError("with --predictions there is no MODEL: give FILE alone")
+        read = file
+    reads = (read, *([] if before is None else [before]))
+    outs = [(path, Output(path, reads=reads, is_text=True)) for path in dict.fromkeys(outputs)]
+    earlier = None if before is None else read_report(before)
+    make = validate_file if counts is None else validate_counts_file
+    found, columns, files = make(read, rows, asked, test_level=settings["test_level"])
+    name = display_name(read if read == "-" else Path(read).name)
+    filed = {"files": files, "columns": columns, "test_source": name, "before": earlier, **about_page}
+    with working("drawing"):
+        for path, out in outs:
+            text = found.to_json() if path.lower().endswith(".json") else render_report(found, **filed)
+            out.write(text.encode("utf8"))
+    if as_json:
+        say(found.to_json().rstrip("\n"))
+    elif not quiet:
+        shown = console(stderr="-" in outputs)
+        shown.print(f"{', '.join(outputs)}: {counted(found.n_samples, 'row')}.")
+        shown.print(found.sentence)

@@ -12,16 +12,18 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s
 from fastbin._base.docstrings import shared_docs
+from fastbin._base.errors import InputError
 from fastbin._base.files import SupportsWrite, write_bytes
 from fastbin._base.html import badge, bullets, escape, facts_table, folded, paragraph
 from fastbin._base.table import as_html, number_format
 from fastbin._model.provenance import in_words
 from fastbin._model.view import bin_words, facts
+from fastbin.assess.validation import Validation
 from fastbin.assess.verdict import NEW_ROWS, difference_seen
 from fastbin.export.form import digest_of
 from fastbin.guarantees.certificate import event_words, label_words, name_cell, sureness
 from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
-from fastbin.report import vector_page
+from fastbin.report import predictions_page, vector_page
 from fastbin.report.assessment import Assessment
 from fastbin.report.drawing import svg_of
 from fastbin.report.filing import Filing, digest_of_counts, document
@@ -31,7 +33,7 @@ AnyAssessment = Assessment | VectorAssessment
 
 
 def render_report(
-    assessment: AnyAssessment,
+    assessment: AnyAssessment | Validation,
     *,
     title: str = "Calibration report",
     model_source: str | None = None,
@@ -42,6 +44,7 @@ def render_report(
     n_rows: int | None = None,
     prepared_by: str | None = None,
     role: str | None = None,
+    before: Any = None,
 ) -> str:
     """The page as text.
 
@@ -50,8 +53,8 @@ def render_report(
 
     Parameters
     ----------
-    assessment : Assessment
-        As `assess_model` makes it.
+    assessment : Assessment or Validation
+        As `assess_model` makes it, or, of given predictions, `fastbin.assess.assess`.
     title : str
         The heading.
     model_source, test_source : str, optional
@@ -66,6 +69,8 @@ def render_report(
         Rows that were read, those that are left out among them.
     prepared_by, role : str, optional
         Who files the page, for its lines to sign.
+    before : Validation or dict, optional
+        Of given predictions: an earlier validation, or its ``to_dict()``; the page has a table of what changed.
 
     Returns
     -------
@@ -91,6 +96,11 @@ def render_report(
     True
     """
     filing = Filing.of(files=files, columns=columns, n_rows=n_rows, prepared_by=prepared_by, role=role, date=date)
+    if isinstance(assessment, Validation):
+        earlier = predictions_page.check_before(before)
+        return predictions_page.render(assessment, title=title, filing=filing, source=test_source, before=earlier)
+    if before is not None:
+        raise InputError("is given, and the page is about a model", "leave it out", argument="before")
     if isinstance(assessment, VectorAssessment):
         is_set, details, reading = False, {"Class by class": vector_page.detail_tables(assessment)}, vector_page.READING
         of_test, pictures = vector_page.test_facts(assessment), vector_page.pictures_of(assessment)
@@ -116,7 +126,7 @@ def render_report(
 
 
 @shared_docs(render_report.__doc__)
-def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: AnyAssessment, **options: Any) -> None:
+def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: AnyAssessment | Validation, **options: Any) -> None:
     """Write the page to a file, under a temporary name that is renamed when all is written.
 
     Parameters

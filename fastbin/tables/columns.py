@@ -108,6 +108,26 @@ def as_text(table: Table, name: str, column: Any, first_row: int) -> Any:
         ) from None
 
 
+def read_text(table: Table, name: str, batch: Any, first_row: int, *, are_days: bool = False) -> Any:
+    """A column of a batch as text; integers as they are written, and times as their day, if these are asked for.
+
+    A missing value is refused.
+    """
+    pa = pyarrow()
+    column = column_of(batch, name)
+    if are_days and pa.types.is_temporal(column.type):
+        column = column.cast(pa.date32(), safe=False).cast(pa.string())
+    if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
+        column = column.cast(pa.string())
+    elif not (is_text(column.type) or pa.types.is_binary(column.type)):
+        raise InputError(f"{table.path}, column {name}: holds {column.type}; integers or text are needed")
+    column = as_text(table, name, column, first_row)
+    missing = pa.compute.fill_null(pa.compute.equal(column, ""), True)
+    if pa.compute.any(missing).as_py():
+        raise InputError(f"{table.place(first_row + first_true(missing))}, column {name}: the value is missing")
+    return column
+
+
 def _is_utf8(text: bytes) -> bool:
     try:
         text.decode("utf8")

@@ -21,12 +21,14 @@ FLOAT, INTEGER, BOOLEAN, TEXT = "real numbers", "integers", "booleans", "text"
 
 
 class Names(NamedTuple):
-    """The columns that hold what a fit needs."""
+    """The columns that hold what a fit or an assessment needs."""
 
     score: str
     label: str
     weight: str | None = None
     segment: str | None = None
+    grade: str | None = None
+    day: str | None = None
 
 
 class Frame(Protocol):

@@ -1,0 +1,439 @@
+"""Predictions and outcomes as canonical counts: one table, which rows, batches, engines and tables of counts all become.
+
+A row for each different (segment, grade, day, prediction), ascending, with the number of rows and of those with label 1.
+Whatever is computed from it is the same for the same rows, whoever holds them and in whichever order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.cells import Key, TextCells, as_cells
+from fastbin._base.checks import (
+    MOST_SAMPLES,
+    check_labels,
+    check_same_length,
+    check_sample_weight,
+    refuse_first,
+    too_many_samples,
+)
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
+from fastbin._base.frames import check_same_index
+from fastbin.assess.prediction_cells import CellCounts
+from fastbin.assess.samples import check_samples
+from fastbin.tables.columns import is_integer, read_numbers, read_text
+from fastbin.tables.files import ColumnReader, open_table
+from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, Names
+from fastbin.tables.opening import Opened, open
+from fastbin.tables.table import Table
+
+KEYS = ("segment", "grade", "day")
+CHUNK_ROWS = 2**18
+# Rows of batches that wait to be merged with those before.
+MOST_WAITING = 2**21
+COUNTS_ONLY = (
+    "samples with real weights are not counted, so no exact test exists; give integers if the weights are frequencies"
+)
+
+
+class NamedColumns(NamedTuple):
+    """The names of the columns of a table that hold what is assessed."""
+
+    prediction: str
+    label: str
+    segment: str | None = None
+    grade: str | None = None
+    day: str | None = None
+    weight: str | None = None
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The columns of keys that there are, by what they are."""
+        return {name: column for name in KEYS if (column := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalCounts:
+    """Canonical counts.
+
+    `keys` has the different keys of each column that is there, ascending, integers or texts, and `codes` the number of that of
+    each row. `are_means`: predictions are only the mean of each row's samples, which may differ among themselves.
+    """
+
+    keys: dict[str, tuple[Key, ...]]
+    codes: dict[str, Int64s]
+    predictions: Float64s
+    counts: Int64s
+    ones: Int64s
+    are_means: bool = False
+
+    @property
+    def n_samples(self) -> int:
+        """Samples, frequencies counted."""
+        return int(self.counts.sum())
+
+    @property
+    def n_ones(self) -> int:
+        """Samples with label 1."""
+        return int(self.ones.sum())
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The counts as plain values by column."""
+        shown: dict[str, list[Any]] = {}
+        for name, keys in self.keys.items():
+            shown[name] = [keys[code] for code in self.codes[name].tolist()]
+        shown["mean_prediction" if self.are_means else "prediction"] = self.predictions.tolist()
+        return {**shown, "n": self.counts.tolist(), "ones": self.ones.tolist()}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 in hexadecimal of the counts, as docs/assessment.md says; the same wherever they were made."""
+        head = {"kind": "mean_prediction" if self.are_means else "prediction", "keys": {k: list(v) for k, v in self.keys.items()}}
+        made = hashlib.sha256(json.dumps(head, separators=(",", ":")).encode() + b"\n")
+        for column, kind in (*((codes, "<i8") for codes in self.codes.values()), (self.predictions, "<f8")):
+            made.update(np.ascontiguousarray(column.astype(kind, copy=False)).data)
+        for column in (self.counts, self.ones):
+            made.update(np.ascontiguousarray(column.astype("<i8", copy=False)).data)
+        return made.hexdigest()
+
+    def groups(self, *by: str) -> Iterator[tuple[tuple[Key, ...], CanonicalCounts]]:
+        """The keys and the counts of each group of these columns, ascending; their rows keep the canonical order."""
+        code = self._code(by)
+        order = None if (code[1:] >= code[:-1]).all() else np.argsort(code, kind="stable")
+        code = code if order is None else code[order]
+        starts = np.append(0, 1 + np.flatnonzero(code[1:] != code[:-1]))
+        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(code)], strict=True):
+            rows: Any = slice(start, end) if order is None else order[start:end]
+            first = start if order is None else int(order[start])
+            own = CanonicalCounts({}, {}, self.predictions[rows], self.counts[rows], self.ones[rows], self.are_means)
+            yield tuple(self.keys[name][int(self.codes[name][first])] for name in by), own
+
+    def _code(self, by: Iterable[str]) -> Int64s:
+        """One number for each row, which ascends with the keys of these columns."""
+        return _joint(len(self.counts), [(self.codes[name], len(self.keys[name])) for name in by])
+
+    def cells(self) -> CellCounts:
+        """The different predictions, ascending, whatever the keys."""
+        if (np.diff(self.predictions) > 0).all():
+            return CellCounts(self.predictions, self.counts, self.ones)
+        merged = _merged(np.zeros(len(self.counts), np.int64), self.predictions, self.counts, self.ones)
+        return CellCounts(merged.predictions, merged.counts, merged.ones)
+
+    @property
+    def mean(self) -> float:
+        """The mean prediction, by sums in the canonical order; exactly the prediction where there is only one."""
+        if self.predictions[0] == self.predictions.min() == self.predictions.max():
+            return float(self.predictions[0])
+        return float((self.predictions * self.counts).sum() / self.counts.sum())
+
+
+class _Merged(NamedTuple):
+    codes: Int64s
+    predictions: Float64s
+    counts: Int64s
+    ones: Int64s
+
+
+def _joint(n: int, parts: Iterable[tuple[Int64s, int]]) -> Int64s:
+    code, most = np.zeros(n, np.int64), 1
+    for own, size in parts:
+        if most * size > 2**62:
+            raise InputError(f"there are more than 2**62 combinations of keys ({most:,} x {size:,})", "leave a column out")
+        code, most = code * size + own, most * size
+    return code
+
+
+def _merged(codes: Int64s, predictions: Float64s, counts: Int64s, ones: Int64s) -> _Merged:
+    """The same rows with equal codes and predictions as one, in ascending order. O(n log n)."""
+    order = _ascending_order(codes, predictions)
+    codes, predictions, counts, ones = codes[order], predictions[order], counts[order], ones[order]
+    differs = (codes[1:] != codes[:-1]) | (predictions[1:] != predictions[:-1])
+    if differs.all():
+        return _Merged(codes, predictions, counts, ones)
+    starts = np.flatnonzero(np.append(True, differs))
+    return _Merged(codes[starts], predictions[starts], *(np.add.reduceat(each, starts) for each in (counts, ones)))
+
+
+def _ascending_order(codes: Int64s, predictions: Float64s) -> Int64s:
+    """Rows by code and prediction, those that are equal in any order. Few codes are sorted one by one, by vector instructions."""
+    most = int(codes.max(initial=0))
+    if most == 0:
+        return np.argsort(predictions)
+    if most >= min(2**15, len(codes) // 64):
+        return np.lexsort((predictions, codes))
+    order = np.argsort(codes.astype(np.int16), kind="stable")
+    ends = np.cumsum(np.bincount(codes))
+    for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+        rows = order[start:end]
+        order[start:end] = rows[np.argsort(predictions[rows])]
+    return order
+
+
+# Codes by column of keys, predictions, counts, ones: of one length.
+_Part = tuple[dict[str, Int64s], Float64s, Int64s, Int64s]
+
+
+@dataclass
+class Tallying:
+    """CanonicalCounts that batches of rows are added to."""
+
+    names: tuple[str, ...]  # of the columns of keys, in the order of `KEYS`
+    are_means: bool = False
+    _numbers: dict[str, dict[str, int]] = field(default_factory=dict)  # of each text, by column
+    _parts: list[_Part] = field(default_factory=list)
+    _n_waiting: int = 0
+
+    def add(self, keys: Mapping[str, TextCells], predictions: Float64s, ones: Int64s, counts: Int64s) -> None:
+        """Add rows, or groups of rows."""
+        codes = {}
+        for name in self.names:
+            numbers = self._numbers.setdefault(name, {})
+            own = np.array([numbers.setdefault(text, len(numbers)) for text in keys[name].texts], np.int64)
+            codes[name] = own[keys[name].codes] if len(own) else np.empty(0, np.int64)
+        self._parts.append(self._reduced(codes, predictions + 0.0, counts, ones))
+        self._n_waiting += len(self._parts[-1][1])
+        if self._n_waiting > max(MOST_WAITING, 2 * len(self._parts[0][1])):
+            self._parts = [self._reduced(*self._joined())]
+            self._n_waiting = 0
+
+    def _reduced(self, codes: dict[str, Int64s], predictions: Float64s, counts: Int64s, ones: Int64s) -> _Part:
+        sizes = [max(1, 1 + int(codes[name].max(initial=0))) for name in self.names]
+        joint = _joint(len(predictions), zip((codes[name] for name in self.names), sizes, strict=True))
+        merged = _merged(joint, predictions, counts, ones)
+        split, rest = dict[str, Int64s](), merged.codes
+        for name, size in zip(reversed(self.names), reversed(sizes), strict=True):
+            rest, split[name] = np.divmod(rest, size)
+        return {name: split[name] for name in self.names}, merged.predictions, merged.counts, merged.ones
+
+    def _joined(self) -> _Part:
+        """The rows of all parts, one part after the other."""
+        if len(self._parts) == 1:
+            return self._parts[0]
+        codes = {name: np.concatenate([part[0][name] for part in self._parts]) for name in self.names}
+        predictions, counts, ones = (np.concatenate(column) for column in zip(*(part[1:] for part in self._parts), strict=True))
+        return codes, predictions, counts, ones
+
+    def counts(self) -> CanonicalCounts:
+        """All that was added, as canonical counts; InputError where nothing was."""
+        if not any(len(part[1]) for part in self._parts):
+            raise InputError("no sample to assess was given")
+        codes, predictions, counts, ones = self._joined()
+        if not (counts > 0).all():
+            kept = counts > 0
+            codes = {name: own[kept] for name, own in codes.items()}
+            predictions, counts, ones = predictions[kept], counts[kept], ones[kept]
+        if len(counts) == 0:
+            raise InputError("no sample of positive weight to assess was given")
+        if float(counts.sum(dtype=np.float64)) > MOST_SAMPLES:
+            raise too_many_samples("n")
+        keys = {}
+        for name in self.names:
+            keys[name], codes[name] = _ascending(list(self._numbers[name]), codes[name])
+        return CanonicalCounts(keys, *self._reduced(codes, predictions, counts, ones), self.are_means)
+
+
+def _ascending(texts: list[str], codes: Int64s) -> tuple[tuple[Key, ...], Int64s]:
+    """The keys that occur, ascending, and the number of that of each row: integers if all are written as Python writes them.
+
+    So a column has the same keys whether it comes as integers, as text, or from a CSV file.
+    """
+    seen = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
+    present = [texts[code] for code in seen.tolist()]
+    found: list[Any] = list(map(int, present)) if all(map(is_integer, present)) else present
+    order = sorted(range(len(found)), key=found.__getitem__)
+    numbers = np.zeros(len(texts), np.int64)
+    numbers[seen[order]] = np.arange(len(order))
+    return tuple(found[at] for at in order), numbers[codes]
+
+
+# ------------------------------------------------------------------------------------------------- from arrays
+
+
+def as_texts(column: Any, name: str) -> TextCells:
+    """A column of keys, checked, as texts; dates as YYYY-MM-DD."""
+    dtype = getattr(column, "dtype", None)
+    if getattr(dtype, "kind", "") == "M":
+        days = np.asarray(column, "M8[D]")
+        refuse_first(np.isnat(days), name, days, "give every row a day")
+        column = np.datetime_as_string(days).astype(object)
+    cells = as_cells(column, name)
+    if isinstance(cells, TextCells):
+        return cells
+    different, codes = np.unique(cells, return_inverse=True)
+    return TextCells(list(map(str, different.tolist())), codes.astype(np.int32))
+
+
+def count_arrays(
+    predictions: Any, labels: Any, keys: Mapping[str, Any], *, sample_weight: Any = None, positive: Any = None
+) -> CanonicalCounts:
+    """The counts of rows in memory; `keys` are the columns of "segment", "grade" and "day", None where there is none."""
+    given = {CALLED.get(name, name): column for name, column in keys.items() if column is not None}
+    check_same_index(predictions=predictions, labels=labels, sample_weight=sample_weight, **given)
+    texts = {name: as_texts(column, CALLED.get(name, name)) for name, column in keys.items() if column is not None}
+    made = Tallying(tuple(name for name in KEYS if name in texts))
+    _add_rows(made, texts, predictions, labels, sample_weight, positive)
+    return made.counts()
+
+
+# What the arguments of `assess` are called that hold keys.
+CALLED = {"grade": "by"}
+
+
+def _add_rows(
+    made: Tallying, texts: Mapping[str, TextCells], predictions: Any, labels: Any, sample_weight: Any, positive: Any = None
+) -> None:
+    samples, weights = check_samples(predictions, labels, positive=positive), check_sample_weight(sample_weight)
+    lengths = {CALLED.get(name, name): own.codes for name, own in texts.items()}
+    check_same_length(labels=samples.labels, sample_weight=weights, **lengths)
+    if weights is not None and weights.dtype == np.float64:
+        raise GuaranteeError(COUNTS_ONLY)
+    counts = np.ones(len(samples.labels), np.int64) if weights is None else weights
+    made.add(texts, samples.predictions, samples.labels * counts, counts)
+
+
+# ------------------------------------------------------------------------------------------------- from tables
+
+
+def count_table(table: Any, columns: NamedColumns, *, positive: Any = None) -> CanonicalCounts:
+    """The counts of the rows of a table of any library, or of a file: by one GROUP BY where they should stay, else streamed.
+
+    One pass; memory is that of the different rows.
+    """
+    opened = open(table)
+    if opened.stays and opened.is_frame:
+        return _count_groups(opened, columns, positive)
+    rows = _stream(opened)
+    numbers = {"predictions": columns.prediction, "labels": columns.label}
+    if columns.weight is not None:
+        numbers["sample_weight"] = columns.weight
+    wanted = rows.check_columns(*numbers.values(), *columns.keys.values())
+    reader = ColumnReader(rows, numbers, label="labels", positive=positive, whole=("sample_weight",))
+    made = Tallying(tuple(columns.keys))
+    for batch in rows.batches(wanted, CHUNK_ROWS):
+        first_row = reader.first_row
+        arrays: dict[str, Any] = reader.read(batch)
+        if len(batch):
+            texts = {name: _texts_of(rows, column, batch, first_row, name) for name, column in columns.keys.items()}
+            with _placed(rows, numbers, first_row):
+                _add_rows(made, texts, arrays["predictions"], arrays["labels"], arrays.get("sample_weight"))
+    reader.finish()
+    return made.counts()
+
+
+def _stream(opened: Opened) -> Table:
+    if not opened.is_path:
+        return opened.stream()
+    return opened.native if isinstance(opened.native, Table) else open_table(opened.native)
+
+
+def _texts_of(rows: Table, column: str, batch: Any, first_row: int, name: str) -> TextCells:
+    coded = read_text(rows, column, batch, first_row, are_days=name == "day").dictionary_encode()
+    return TextCells(coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False))
+
+
+@contextmanager
+def _placed(rows: Table, columns: Mapping[str, str], first_row: int) -> Iterator[None]:
+    """Errors about an array of a batch as errors about the table."""
+    try:
+        yield
+    except InputError as error:
+        column = columns.get(str(error.argument))
+        if column is None or not isinstance(error.at, int):
+            raise
+        raise InputError(f"{rows.place(first_row + error.at)}, column {column}: {error.problem}", error.remedy) from error
+
+
+def _count_groups(opened: Opened, columns: NamedColumns, positive: Any) -> CanonicalCounts:
+    """The same by one query, whose groups are rows with frequencies."""
+    frame = opened.frame(Names(columns.prediction, columns.label, columns.weight, columns.segment, columns.grade, columns.day))
+    kind = frame.kinds()[columns.prediction]
+    if kind not in (FLOAT, INTEGER, BOOLEAN):
+        raise InputTypeError(f"column {columns.prediction} holds {kind}, not numbers")
+    named = {name: column for name in (*KEYS, "label", "weight") if (column := getattr(columns, name)) is not None}
+    chosen = {"prediction": frame.as_float(frame.column(columns.prediction))}
+    chosen |= {name: frame.column(column) for name, column in named.items()}
+    groups = frame.select(**chosen).groups(list(chosen))
+    made = Tallying(tuple(columns.keys))
+    try:
+        labels = check_labels(groups["label"], positive=positive)
+        weights = check_sample_weight(groups.get("weight"))
+        if weights is not None and weights.dtype == np.float64:
+            raise GuaranteeError(COUNTS_ONLY)
+        times = groups["rows"].astype(np.int64) * (1 if weights is None else weights)
+        _add_rows(made, {name: as_texts(groups[name], name) for name in made.names}, groups["prediction"], labels, times)
+    except InputError as error:
+        called = {"predictions": columns.prediction, "labels": columns.label, "sample_weight": columns.weight, **columns.keys}
+        column = called.get(str(error.argument))
+        if column is None:
+            raise
+        raise InputError(f"column {column}: the value {error.problem} in some rows", error.remedy) from error
+    return made.counts()
+
+
+# ------------------------------------------------------------------------------------------------- from counts
+
+OF_COUNTS = (*KEYS, "prediction", "mean_prediction", "n", "ones")
+
+
+def read_counts(table: Any) -> CanonicalCounts:
+    """A table of counts as canonical counts: a mapping of columns, a frame, a table of an engine, or a file."""
+    columns = dict(table) if isinstance(table, Mapping) else _columns_of(table)
+    what = [name for name in ("prediction", "mean_prediction") if name in columns]
+    if len(what) != 1:
+        raise InputError(
+            f"the table of counts has {'both' if what else 'neither of'} prediction and mean_prediction",
+            "give prediction where all samples of a row have it, mean_prediction where it is their mean",
+        )
+    for name in ("n", "ones"):
+        if name not in columns:
+            raise InputError(f"the table of counts has no column {name!r}", "it needs n, the samples, and ones, those with label 1")
+    n, ones = (_whole(columns[name], name) for name in ("n", "ones"))
+    texts = {name: as_texts(columns[name], name) for name in KEYS if name in columns}
+    check_same_length(n=n, ones=ones, **{what[0]: columns[what[0]]}, **{name: own.codes for name, own in texts.items()})
+    refuse_first(n < 0, "n", n, "a count is 0 or more")
+    bad = (ones < 0) | (ones > n)
+    refuse_first(bad, "ones", ones, "samples with label 1 are at most n", lambda i: f"is {ones[i]} and n[{i}] is {n[i]}")
+    if len(n) == 0 or not n.any():
+        raise InputError("no sample to assess was given")
+    kept = n > 0
+    predictions = check_samples(np.asarray(columns[what[0]]), np.zeros(len(n), bool), name=what[0]).predictions
+    made = Tallying(tuple(texts), are_means=what[0] == "mean_prediction")
+    kept_texts = {name: TextCells(own.texts, own.codes[kept]) for name, own in texts.items()}
+    made.add(kept_texts, predictions[kept], ones[kept], n[kept])
+    return made.counts()
+
+
+def _whole(column: Any, name: str) -> Int64s:
+    numbers = check_sample_weight(column, name)
+    assert numbers is not None
+    if numbers.dtype == np.float64:
+        refuse_first(numbers != np.floor(numbers), name, numbers, "a count is a whole number")
+    return np.asarray(numbers.astype(np.int64))
+
+
+def _columns_of(table: Any) -> dict[str, Any]:
+    """The columns of a table of counts, which are few rows, by name."""
+    opened = open(table)
+    rows = _stream(opened)
+    wanted = rows.check_columns(*(name for name in OF_COUNTS if name in rows.names))
+    if not wanted:
+        raise InputError(f"{rows.path} has none of the columns of a table of counts; it has {rows.list_names()}")
+    found: dict[str, list[Any]] = {name: [] for name in wanted}
+    first_row = 0
+    for batch in rows.batches(wanted, CHUNK_ROWS):
+        for name in wanted:
+            if name in KEYS:
+                found[name] += read_text(rows, name, batch, first_row, are_days=name == "day").to_pylist()
+            else:
+                found[name].append(read_numbers(rows, name, batch.column(batch.schema.get_field_index(name)), first_row))
+        first_row += len(batch)
+    return {name: each if name in KEYS else np.concatenate(each or [np.empty(0)]) for name, each in found.items()}

@@ -1,0 +1,109 @@
+"""Predictions in a column, without a model: their options, and what `assess` and `report` do with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from fastbin.cli._console import working
+from fastbin.cli._files import FileDigests, display_name
+from fastbin.cli._tables import RowOptions
+
+if TYPE_CHECKING:
+    from fastbin.assess import Validation
+
+
+class PredictionOptions(NamedTuple):
+    """The options of a command about a column of predictions."""
+
+    predictions: str | None = None
+    by: str | None = None
+    day: str | None = None
+    side: str | None = None
+    asset_correlation: float | None = None
+
+    def refuse_idle(self, *, but: tuple[str, ...] = ()) -> None:
+        """Refuse options of --predictions without it."""
+        for name, value in self._asdict().items():
+            if value is not None and name not in but:
+                option = f"--{name.replace('_', '-')}"
+                raise click.UsageError(f"{option} is about the column of --predictions; give that, or leave {option} out")
+
+
+class Validated(NamedTuple):
+    """A validation, and what a page says of its rows."""
+
+    found: Validation
+    columns: dict[str, str]
+    files: dict[str, str]
+
+
+def refuse_options_of_models(given: dict[str, Any], rows: RowOptions) -> None:
+    """Refuse options about a MODEL with --predictions."""
+    idle = [name for name in ("score", "group", "against", "against_column") if given.get(name)]
+    if rows.score is not None:
+        idle = ["score", *idle]
+    if idle or rows.classes is not None:
+        option = f"--{idle[0].replace('_', '-')}" if idle else "--classes"
+        raise click.UsageError(f"{option} is about a MODEL, and --predictions is tested without one; leave it out")
+
+
+def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float) -> Validated:
+    """Validate the predictions in a column of a file; its source has the file, its SHA-256 and the columns."""
+    from fastbin.assess.counted import NamedColumns, count_table
+    from fastbin.assess.validation import check_options, validate
+
+    options = check_options(asked.side or "both", test_level, 0.9, asked.asset_correlation)
+    digests = FileDigests()
+    table = rows.open(file, watch=digests.watch)
+    names = NamedColumns(
+        table.check_column(str(asked.predictions)), rows.label_column(table),
+        **{name: None if column is None else table.check_column(column) for name, column in
+           (("segment", rows.segment), ("grade", asked.by), ("day", asked.day), ("weight", rows.weights))},
+    )  # fmt: skip
+    files = digests.of_table(table)
+    with working("testing"):
+        counts = count_table(table, names, positive=rows.positive)
+        digests.check_unchanged()
+        files = files or {display_name(file): digests.piped().hex()}
+        columns = {name: column for name, column in names._asdict().items() if column is not None}
+        source = {"files": [{"name": name, "sha256": digest} for name, digest in files.items()], "columns": columns}
+        if rows.positive is not None:
+            source["positive"] = rows.positive
+        return Validated(validate(counts, options, source), columns, files)
+
+
+def validate_counts_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float) -> Validated:
+    """The same from a file of counts."""
+    from fastbin.assess.counted import read_counts
+    from fastbin.assess.validation import check_options, validate
+
+    options = check_options(asked.side or "both", test_level, 0.9, asked.asset_correlation)
+    digests = FileDigests()
+    table = rows.open(file, watch=digests.watch)
+    files = digests.of_table(table)
+    counts = read_counts(table)
+    digests.check_unchanged()
+    files = files or {display_name(file): digests.piped().hex()}
+    source = {"files": [{"name": name, "sha256": digest} for name, digest in files.items()], "is_of_counts": True}
+    return Validated(validate(counts, options, source), {}, files)
+
+
+def check_report(report: str, file: str | None, rows: RowOptions) -> tuple[list[Any], list[str]]:
+    """The differences of a report and what is computed again, and from what it was computed."""
+    from fastbin.report.recheck import differences, from_counts, from_rows, has_rows, read_report
+
+    content = read_report(report)
+    again, told = [], []
+    if has_rows(content):
+        again.append(from_counts(content))
+        told.append("the counts in it")
+    if file is not None:
+        is_of_counts = content.get("source", {}).get("is_of_counts", False)
+        again.append(from_rows(content, rows.open(file), is_of_counts=is_of_counts))
+        told.append(f"the rows of {display_name(file)}")
+    if not again:
+        raise click.UsageError("the report has the digest of its counts alone; give FILE, whose rows it is about")
+    with working("computing"):
+        return [each for found in again for each in differences(content, found)], told

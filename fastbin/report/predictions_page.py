@@ -1,0 +1,245 @@
+"""The page on given predictions: are they calibrated in each grade and segment, with which tests, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fastbin._base.array_types import Float64s
+from fastbin._base.errors import InputTypeError
+from fastbin._base.html import badge, bullets, escape, folded, paragraph
+from fastbin._base.html import table as html_table
+from fastbin._base.html import verdict as shown_verdict
+from fastbin._base.table import as_html, in_words
+from fastbin.assess.catalogue import CATALOGUE
+from fastbin.assess.reliability import reliability_table
+from fastbin.assess.validation import MOST_TESTED, P_VALUES, TABLES, Validation, name_of, percent
+from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, shown_p
+from fastbin.plots._style import Axes, look_of
+from fastbin.plots.grades import grades_plot
+from fastbin.plots.reliability import reliability_diagram
+from fastbin.report.drawing import svg_of
+from fastbin.report.filing import Filing, document
+from fastbin.report.recheck import changes
+
+MOST_DRAWN = 40  # rows of a table in the picture, or unfolded
+TITLES = {"cells": "Grade by grade in each segment", "grades": "Grade by grade", "segments": "Segments", "days": "Days"}
+TESTED = {*P_VALUES.values(), "detectable, %"}
+
+ASSUMED = (
+    "The rows are new: neither the classifier nor its calibration has seen them. No test can find that out.",
+    "Labels are independent, given the predictions: one row for each obligor, and no common shock. Where defaults are correlated, "
+    "the exact tests contradict too often; Vasicek's test allows for a correlation that is given.",
+    "The grades, segments, the side and the level were chosen before the labels were seen.",
+)
+MEANS = (
+    "Only mean predictions are known. The verdict is that of a bound (Hoeffding 1956) which holds whatever the predictions are "
+    "that have these means; figures that single predictions decide are left out."
+)
+
+
+def render(
+    found: Validation, *, title: str, filing: Filing, source: str | None, before: Mapping[str, Any] | None
+) -> str:  # fmt: skip
+    """The page as text."""
+    main = found.main_table
+    others = {table: rows for table, rows in found.tables.items() if table != main}
+    contents = {
+        "In short": _summary(found),
+        TITLES.get(str(main), "All rows"): _detail(found, main),
+        "Picture": _picture(found),
+        **{TITLES[table]: _detail(found, table) for table in others},
+        "Since the last report": "" if before is None else _changes(before, found),
+        "Tests of all rows": _tests(found),
+        "What was assumed": bullets(map(escape, (*ASSUMED, *([MEANS] if found.counts.are_means else [])))),
+        "How to check this": _recheck(found),
+        "How to read this": READING,
+    }
+    lead = f"<p>The predictions on these rows: {badge(found.verdict)}</p>"
+    return document(title, lead, contents, filing, checked_facts(found, source))
+
+
+def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
+    """What was checked, on which rows, what was found, and what would have been seen, by name."""
+    sides = {
+        "both": "on both sides",
+        "upper": "too low, against higher frequencies",
+        "lower": "too high, against lower frequencies",
+    }
+    rows = len(found.deciding_rows)
+    looks = f"{rows:,} rows of tables share it by Holm's adjustment" if found.tables else "one test"
+    event = found.source.get("positive")
+    return {
+        "Rows of": source or "",
+        "Rows": f"{found.n_samples:,}",
+        "Event": "label 1" if event is None else f"label {event!r}",
+        "With the event": f"{found.n_positive:,} ({100.0 * found.portfolio['rate']:.3g} %)",
+        "Expected": f"{found.portfolio['expected']:,.1f} ({100.0 * found.portfolio['mean_prediction']:.3g} %)",
+        "Question": f"are predictions wrong {sides[found.side]}?",
+        "Level": f"{found.test_level:g}; {looks}",
+        "Verdict": _verdict_words(found),
+        "Would have been seen": found.seen,
+        "Asset correlation": "" if found.asset_correlation is None else f"{found.asset_correlation:g}",
+        "SHA-256 of the counts": found.counts.digest,
+        "SHA-256 of the figures": found.figures_digest,
+    }
+
+
+def _verdict_words(found: Validation) -> str:
+    wrong = [row for row in found.deciding_rows if row[found.deciding("verdict")] != NOT_CONTRADICTED]
+    if not wrong:
+        return "Not contradicted: no row of any table differs from its predictions by more than chance explains."
+    if not found.tables:
+        return f"Predictions are {found.verdict}."
+    word = found.deciding("verdict")
+    names = [f"{name_of(row)} ({row[word]}, {_difference(row)})" for row in wrong[:8]]
+    more = f" and {len(wrong) - 8:,} more" if len(wrong) > 8 else ""
+    return f"Contradicted in {', '.join(names)}{more}."
+
+
+def _difference(row: Mapping[str, Any]) -> str:
+    return f"{percent(row['mean_prediction'])} % predicted, {percent(row['rate'])} % seen"
+
+
+def _summary(found: Validation) -> str:
+    all_rows = found.portfolio
+    p_value = all_rows[found.deciding("p_value")]
+    of_all = (
+        f"All rows together: {found.n_positive:,} with label 1, where {all_rows['expected']:,.1f} were expected "
+        f"({_difference(all_rows)}; p = {shown_p(p_value)}, a test by itself)."
+    )
+    sentence, _, rest = found.sentence.partition(". ")
+    return paragraph(f"{sentence}.", "promise") + paragraph(rest) + paragraph(of_all)
+
+
+# ------------------------------------------------------------------------------------------------- tables
+
+
+def _detail(found: Validation, table: str | None) -> str:
+    """Two tables, as a narrow page has no room for the columns of both: what was seen, and the tests."""
+    words, n_text = found.words_of(table)
+    by = TABLES[table] if table is not None else ()
+    verdict, n_keys = words["verdict"], n_text - 1
+    names = [*map(name_of, found.ordered(table)), "all"]
+    keys = {" / ".join(by): names} if by else {}
+    rest = {name: column for name, column in list(words.items())[n_keys:] if name != "verdict"}
+    tested = {name: column for name, column in rest.items() if name in TESTED}
+    seen = {name: column for name, column in rest.items() if name not in TESTED}
+    shown = as_html({**keys, **seen}, n_text=len(keys), most=None)
+    shown += as_html({**keys, **tested, "verdict": verdict}, n_text=len(keys), most=None)
+    n = len(verdict) - 1
+    return shown if n <= MOST_DRAWN else folded(f"{n:,} {table}", shown)
+
+
+def _tests(found: Validation) -> str:
+    if not found.tests:
+        return paragraph(f"Left out, as there are more than {MOST_TESTED:,} different predictions; "
+                         "fastbin.assess.calibration_tests computes them.")  # fmt: skip
+    notes, rows = dict[str, int](), []
+    for name, test in found.tests.items():
+        if test is None:
+            continue
+        entry = CATALOGUE[name]
+        note = test["undefined"] or test["warning"]
+        number = f" <small>({notes.setdefault(note, len(notes) + 1)})</small>" if note else ""
+        value = "" if test["statistic"] is None else f"{test['statistic']:.4g}"
+        p_value = "" if test["p_value"] is None else shown_p(test["p_value"])
+        asks = f"<small>{escape(entry.asks)} <em>{escape(test['reference'])}</em></small>"
+        rows.append([f"{escape(name.replace('_', ' '))}<br>{asks}", escape(test["kind"]) + number, value, p_value])
+    warnings = bullets(f"<small>({number}) {escape(note)}</small>" for note, number in notes.items())
+    told = paragraph("Each by itself: their p-values are not adjusted for the number of tests, and the verdict rests on none.")
+    absent = sum(test is None for test in found.tests.values())
+    left_out = paragraph(f"{absent} tests need the prediction of every row, and only means are known.") if absent else ""
+    return told + left_out + html_table(["test", "kind", "statistic", "p"], rows, n_text=2) + (warnings if notes else "")
+
+
+def _changes(before: Mapping[str, Any], found: Validation) -> str:
+    columns = changes(before, found)
+    words = {
+        f"{title}, %" if title.startswith(("predicted", "rate")) else title:
+        [percent(each) for each in column] if title.startswith(("predicted", "rate")) else in_words(column)
+        for title, column in columns.items()
+    }  # fmt: skip
+    moved = sum(one != other for one, other in zip(columns["verdict before"], columns["verdict now"], strict=True))
+    figures = before["figures"]
+    told = (
+        f"The earlier report was about {figures['n']:,} rows with {figures['ones']:,} of label 1 (counts "
+        f"{before['counts']['sha256'][:12]}...). The verdict of {moved:,} {'row' if moved == 1 else 'rows'} changed."
+    )
+    first = {title: words[title] for title in words if not title.startswith("verdict")}
+    second = {"": words[""], **{title: words[title] for title in words if title.startswith("verdict")}}
+    rows = [[escape(name), *map(_shown, pair)] for name, *pair in zip(*second.values(), strict=True)]
+    return paragraph(told) + as_html(first, n_text=1, most=None) + html_table(list(second), rows, n_text=3)
+
+
+def _shown(word: str) -> str:
+    return shown_verdict(word) if word else ""
+
+
+def _recheck(found: Validation) -> str:
+    n = len(found.counts.counts)
+    told = (
+        f"Every figure here is computed from {n:,} rows of counts: how many rows have each prediction in each grade and segment, "
+        "and how many of them label 1. The JSON of this report (fastbin report -o report.json) has all figures with both digests."
+    )
+    command = "<pre>fastbin report --check report.json</pre>"
+    return paragraph(told) + command + paragraph("It computes every figure again, and names the first that differs.")
+
+
+# ------------------------------------------------------------------------------------------------- pictures
+
+
+def _picture(found: Validation) -> str:
+    rows = found.ordered(found.main_table)
+    if 0 < len(rows) <= MOST_DRAWN:
+        caption = (
+            "Each row of the table: the exact interval of its frequency (line), the frequency seen (dot), and the mean prediction "
+            "(bar). A bar outside of the line is more than chance explains in that row by itself; the verdict shares the level."
+        )
+        level = f"{100.0 * (1.0 - found.test_level):g} % interval"
+        columns: list[Float64s] = [np.array([row[name] for row in rows]) for name in ("mean_prediction", "rate", "interval")]
+        wrong = [row[found.deciding("verdict")] != NOT_CONTRADICTED for row in rows]
+        draw: Any = partial(grades_plot, [name_of(row) for row in rows], *columns, wrong, level=level)
+        svg = svg_of((6.4, 1.3 + 0.3 * len(rows)), draw)
+    elif found.counts.are_means:
+        return ""
+    else:
+        caption = "Predictions in bins against what happened, with exact intervals. Where they miss the diagonal, chance does not "
+        caption += "explain the distance."
+        caption += " The line is the isotonic (CORP) curve." if found.curve else ""
+        svg = svg_of((4.2, 4.5), partial(_draw_reliability, found))
+    return f"<div class='pictures'><figure>{svg}<figcaption>{escape(caption)}</figcaption></figure></div>"
+
+
+def _draw_reliability(found: Validation, *, ax: Axes) -> None:
+    cells = found.counts.cells()
+    p, y = np.tile(cells.predictions, 2), np.repeat([0, 1], len(cells.predictions))
+    times = np.concatenate([cells.counts - cells.ones, cells.ones])
+    reliability_diagram(reliability_table(p, y, sample_weight=times, alpha=found.test_level), ax=ax)
+    if found.curve:
+        x, isotonic, *_ = np.array(found.curve).T
+        ax.plot(x, isotonic, color=look_of(ax).guide, linewidth=1.2, zorder=2)
+
+
+def check_before(before: Any) -> Mapping[str, Any] | None:
+    """An earlier report as `to_dict` gives it, or a validation."""
+    if isinstance(before, Validation):
+        return before.to_dict()
+    if before is not None and not (isinstance(before, Mapping) and "figures" in before):
+        problem = f"is of type {type(before).__name__}"
+        raise InputTypeError(problem, "pass an earlier Validation, or its to_dict()", argument="before")
+    return before
+
+
+READING = f"""
+<p>A <em>prediction</em> is a probability of label 1, such as a probability of default. Predictions are <em>calibrated</em> if each
+row has label 1 with its prediction as chance. The <em>p value</em> is the chance of a number of ones as far from the expected
+one, if they are: exact, from the law of a sum of independent labels. <em>Holm</em> is the p value adjusted for the number of
+rows in all tables together: where it is at most the level, the verdict is <em>too low</em> (more happened than was predicted)
+or <em>too high</em>. <em>Jeffreys</em> is the test of the European Central Bank for probabilities of default, which is not
+exact. <em>Detectable</em> is the least difference of mean prediction and frequency that these rows would have shown with the
+stated power. <em>Not contradicted</em> does not say that predictions are right. {NEW_ROWS}</p>
+"""

@@ -1,0 +1,143 @@
+"""Reports of predictions as files of JSON: read, made again from the counts in them or from rows, and compared."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from fastbin._base.errors import FormatError
+from fastbin._base.json_kinds import refused
+from fastbin.assess.counted import NamedColumns, count_table, read_counts
+from fastbin.assess.validation import FORMAT, Validation, ValidationOptions, check_options, figures_digest, name_of, validate
+
+# Figures agree up to this, relative to the larger, or to this times a thousandth: p-values are computed within 1e-12.
+AGREES, NEXT_TO_NOTHING = 1e-9, 1e-12
+MEMBERS = ("format", "options", "figures", "figures_sha256", "counts")
+
+
+class Difference(NamedTuple):
+    """A member of a report that is not what was computed again."""
+
+    place: str
+    stored: Any
+    found: Any
+
+    def __str__(self) -> str:
+        return f"{self.place} is {_shown(self.stored)} in the report, and {_shown(self.found)} was computed"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def read_report(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A report of predictions that was written as JSON; FormatError for anything else."""
+    name = os.fspath(path)
+    with open(path, encoding="utf8") as file:
+        try:
+            content = json.load(file)
+        except ValueError as error:
+            raise FormatError(f"{name} is not JSON: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        stored = content.get("format") if isinstance(content, dict) else content
+        raise refused(f"{name}: format", stored, f"{FORMAT!r}, as `fastbin report --predictions` writes")
+    for member in MEMBERS:
+        if member not in content:
+            raise FormatError(f"{name} has no member {member!r}, which every report has")
+    if not isinstance(content["counts"], dict) or not isinstance(content["figures"], dict):
+        raise FormatError(f"{name}: counts and figures are objects of JSON in every report")
+    return content
+
+
+def _options_of(content: Mapping[str, Any]) -> ValidationOptions:
+    given = content["options"]
+    if not isinstance(given, dict) or set(given) != set(ValidationOptions._fields):
+        raise refused("options", given, f"an object with {', '.join(ValidationOptions._fields)}")
+    return check_options(**given)
+
+
+def has_rows(content: Mapping[str, Any]) -> bool:
+    """Whether the report has its counts, and not their digest alone."""
+    return content["counts"].get("rows") is not None
+
+
+def from_counts(content: Mapping[str, Any]) -> Validation:
+    """The validation of the counts in a report."""
+    stated = content["counts"]
+    columns, rows = stated.get("columns"), stated.get("rows")
+    if not isinstance(columns, list) or not isinstance(rows, list) or any(len(row) != len(columns) for row in rows):
+        raise FormatError("counts.rows is not a list of rows with an entry for each of counts.columns")
+    return validate(read_counts(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))), _options_of(content))
+
+
+def from_rows(content: Mapping[str, Any], table: Any, *, is_of_counts: bool = False) -> Validation:
+    """The validation of the rows of a table, by the columns that the report names, or of a table of counts."""
+    if is_of_counts:
+        return validate(read_counts(table), _options_of(content))
+    source = content.get("source", {})
+    columns = source.get("columns") if isinstance(source, dict) else None
+    if not isinstance(columns, dict) or not set(columns) <= set(NamedColumns._fields):
+        raise FormatError("the report does not name the columns of its rows; make it anew from the file")
+    return validate(count_table(table, NamedColumns(**columns), positive=source.get("positive")), _options_of(content))
+
+
+def differences(content: Mapping[str, Any], again: Validation) -> Iterator[Difference]:
+    """Every member of the figures and digests of a report that differs from what was computed again, figures first."""
+    yield from _compared("figures", content["figures"], again.figures)
+    if content["counts"].get("sha256") != again.counts.digest:
+        yield Difference("counts.sha256", content["counts"].get("sha256"), again.counts.digest)
+    stated = content["figures_sha256"], figures_digest(content["options"], content["figures"])
+    if stated[0] != stated[1]:
+        yield Difference("figures_sha256", *stated)
+
+
+def _compared(place: str, stored: Any, found: Any) -> Iterator[Difference]:
+    if isinstance(stored, dict) and isinstance(found, dict):
+        for name in dict.fromkeys([*found, *stored]):
+            if name not in stored or name not in found:
+                yield Difference(f"{place}.{name}", stored.get(name, "absent"), found.get(name, "absent"))
+            else:
+                yield from _compared(f"{place}.{name}", stored[name], found[name])
+    elif isinstance(stored, list) and isinstance(found, list) and len(stored) == len(found):
+        for at, (one, other) in enumerate(zip(stored, found, strict=True)):
+            called = name_of(one) if isinstance(one, dict) else ""
+            yield from _compared(f"{place}[{called or at}]", one, other)
+    elif not _agree(stored, found):
+        yield Difference(place, stored, found)
+
+
+def _agree(stored: Any, found: Any) -> bool:
+    if isinstance(stored, float) or isinstance(found, float):
+        are_numbers = all(isinstance(each, (int, float)) and not isinstance(each, bool) for each in (stored, found))
+        return are_numbers and abs(stored - found) <= max(AGREES * max(abs(stored), abs(found)), NEXT_TO_NOTHING)
+    return type(stored) is type(found) and bool(stored == found)
+
+
+# ------------------------------------------------------------------------------------------------- since last time
+
+
+def changes(before: Mapping[str, Any], after: Validation) -> dict[str, list[Any]]:
+    """What changed since an earlier report, row by row of its main table: rows, rates, mean predictions and verdicts."""
+    table = after.main_table
+    now = {name_of(row): row for row in after.ordered(table)}
+    then = {name_of(row): row for row in before["figures"].get("tables", {}).get(table, [])}
+    names = [*now, *(name for name in then if name not in now)]
+    columns: dict[str, list[Any]] = {"": [*names, "all"]}
+    now["all"], then["all"] = after.portfolio, before["figures"]["portfolio"]
+    pairs = [(then.get(name), now.get(name)) for name in columns[""]]
+    for title, figure in (("n", "n"), ("predicted", "mean_prediction"), ("rate", "rate"), ("verdict", "verdict")):
+        for when, at in (("before", 0), ("now", 1)):
+            columns[f"{title} {when}"] = [_figure(pair[at], figure) for pair in pairs]
+    return columns
+
+
+def _figure(row: Mapping[str, Any] | None, name: str) -> Any:
+    """A figure of a row; None where there is no such row."""
+    if row is None:
+        return "" if name == "verdict" else None
+    if name == "verdict":
+        return row.get("verdict") or row.get("verdict_of_mean") or ""
+    return row.get(name)
