@@ -38,10 +38,8 @@ MOST_SHOWN = 400  # rows of a table that is printed
 LEAST_GROUPS = 2  # of the chi-square test between deciles; with one it is that of the mean
 
 
-class TestRow(NamedTuple):
+class FigureRow(NamedTuple):
     """A figure of one test and scope; part of `CalibrationTests`."""
-
-    __test__ = False  # for pytest, which takes classes of this name for its own
 
     scope: Any
     test: str
@@ -90,7 +88,7 @@ class CalibrationTests(Table):
     n_draws: int
     left_out: tuple[str, ...]
     curve: Float64s
-    figures: tuple[TestRow, ...]
+    figures: tuple[FigureRow, ...]
 
     def __getitem__(self, key: str | tuple[str, Any]) -> dict[str, Any]:
         """The row of a test of all samples, or of a pair (test, grade); KeyError if there is none."""
@@ -153,10 +151,11 @@ class CalibrationTests(Table):
         return {note: number for number, note in enumerate(dict.fromkeys(filter(None, self._notes())), 1)}
 
     def _about(self) -> str:
-        rows = f"{self.n_samples:,} new rows, with {self.label_sum:,} ones where {self.mean_prediction * self.n_samples:.4g} are"
+        expected = f"{self.mean_prediction * self.n_samples:.4g}"
+        rows = f"{self.n_samples:,} new rows, with {self.label_sum:,} ones where {expected} are expected"
         exact = next((row for row in self.figures if row.scope is None and row.test in _EXACT), None)
         tested = "" if exact is None else f", exact p = {shown_p(exact.value.p_value or 0.0)}"
-        parts = [f"Calibration is {self.verdict} by {rows} expected (level {self.test_level:g}{tested})"]
+        parts = [f"Calibration is {self.verdict} by {rows} (level {self.test_level:g}{tested})"]
         if self.n_grades:
             names = [printable(str(row.scope)) for row in self._wrong_grades()]
             where = f"in {', '.join(names)}" if names else "in none"
@@ -166,10 +165,10 @@ class CalibrationTests(Table):
             parts.append(f"p-values of all rows at or below the level, not adjusted for their number: {', '.join(others)}")
         return f"{'; '.join(parts)}. {NEW_ROWS.rstrip('.')}"
 
-    def _is_small(self, row: TestRow) -> bool:
+    def _is_small(self, row: FigureRow) -> bool:
         return row.value.p_value is not None and row.value.p_value <= self.test_level
 
-    def _wrong_grades(self) -> Iterator[TestRow]:
+    def _wrong_grades(self) -> Iterator[FigureRow]:
         for row in self.figures:
             if row.scope is not None and row.test in _EXACT and row.holm is not None and row.holm <= self.test_level:
                 yield row
@@ -188,8 +187,8 @@ class CalibrationTests(Table):
 
     def to_dict(self) -> dict[str, Any]:
         """The tests as plain dicts, lists, strings and numbers, ready for JSON; None where nothing is defined."""
-        names = ("verdict", "test_level", "asset_correlation", "n_samples", "label_sum", "mean_prediction", "n_grades", "n_draws")
-        head = {name: getattr(self, name) for name in names}
+        names = ("verdict", "test_level", "asset_correlation", "n_samples", "label_sum", "mean_prediction", "n_grades")
+        head = {name: getattr(self, name) for name in (*names, "n_draws")}
         points = ("prediction", "isotonic", "low", "high")
         curve = [dict(zip(points, row, strict=True)) for row in self.curve.tolist()]
         about = {"sentence": f"{self._about()}.", "requires": NEW_ROWS, "left_out": list(self.left_out)}
@@ -261,16 +260,16 @@ def calibration_tests(
     names, parts, samples = graded_samples(p, y, by, sample_weight, positive)
     grades = [(name, CellCounts.of_samples(part)) for name, part in zip(names, parts, strict=True)]
     cells = CellCounts.of_samples(samples)
-    return tests_of_cells(cells, grades, asset_correlation=asset_correlation, test_level=test_level)
+    return tests_of_cells(cells, grades, whole=True, asset_correlation=asset_correlation, test_level=test_level)
 
 
 def tests_of_cells(
     cells: CellCounts,
-    grades: Sequence[tuple[Any, CellCounts]] = (),
+    grades: Sequence[tuple[Any, CellCounts]],
     *,
-    whole: bool = True,
-    asset_correlation: float | None = None,
-    test_level: float = 0.05,
+    whole: bool,
+    asset_correlation: float | None,
+    test_level: float,
 ) -> CalibrationTests:
     """All tests from cells: those of all rows, and the name and the cells of each grade, with checked arguments.
 
@@ -304,11 +303,13 @@ def tests_of_cells(
     )
 
 
-def _row(test: str, value: Value, scope: Any = None, kind: str = "") -> TestRow:
-    return TestRow(scope, test, value, kind or CATALOGUE[test].kind)
+def _row(test: str, value: Value, scope: Any = None, kind: str = "") -> FigureRow:
+    return FigureRow(scope, test, value, kind or CATALOGUE[test].kind)
 
 
-def _tests_of_counts(scope: Any, cells: CellCounts, whole: bool, correlation: float | None, level: float) -> Iterator[TestRow]:
+def _tests_of_counts(
+    scope: Any, cells: CellCounts, whole: bool, correlation: float | None, level: float
+) -> Iterator[FigureRow]:
     """The tests of the number of ones in a scope; that of several grades has a law where every prediction is known."""
     one_value = len(cells.predictions) == 1
     if whole or scope is not None:
@@ -323,7 +324,7 @@ def _tests_of_counts(scope: Any, cells: CellCounts, whole: bool, correlation: fl
         yield _row("vasicek", vasicek(cells, correlation), scope, "" if one_value and whole else APPROXIMATE)
 
 
-def _tests_of_all(cells: CellCounts, level: float) -> tuple[list[TestRow], int, Float64s]:
+def _tests_of_all(cells: CellCounts, level: float) -> tuple[list[FigureRow], int, Float64s]:
     """The tests of all rows that need every prediction; how often labels were drawn, and the curve."""
     blocks = Blocks.of(cells.counts, cells.ones)
     drawn = draw(cells, blocks, level)
@@ -357,7 +358,7 @@ def _tests_of_all(cells: CellCounts, level: float) -> tuple[list[TestRow], int, 
     return [_row(test, value) for test, value in found.items()], drawn.n_draws, drawn.curve
 
 
-def _adjusted(rows: list[TestRow]) -> list[TestRow]:
+def _adjusted(rows: list[FigureRow]) -> list[FigureRow]:
     """The rows of grades with p-values by Holm over the grades, for each test; laws of one or more predictions are one test."""
     families: dict[str, list[int]] = {}
     for at, row in enumerate(rows):

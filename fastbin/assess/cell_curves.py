@@ -124,7 +124,9 @@ def cumulative(cells: CellCounts, level: float) -> Cumulative:
         return Cumulative(*[Value(reason="every prediction is 0 or 1, so sums of labels have no variance")] * 3)
     n, deviation = cells.n, math.sqrt(variance)
     spread, farthest = path_extremes(cells.ones - cells.counts * cells.predictions)
-    warnings = [] if variance >= 10.0 * LEAST_VARIANCE else [f"p (1 - p) adds up to {variance:.3g}, below {10 * LEAST_VARIANCE:g}"]
+    warnings = []
+    if variance < LEAST_PATH:
+        warnings.append(f"p (1 - p) adds up to {variance:.3g}, below {LEAST_PATH:g}")
     if len(cells.counts) < LEAST_CELLS:
         warnings.append(f"with {len(cells.counts)} distinct predictions the p-value is too large")
     warning = "; ".join(warnings)
@@ -136,7 +138,7 @@ def cumulative(cells: CellCounts, level: float) -> Cumulative:
     )
 
 
-LEAST_CELLS = 100  # of which a path is close enough to a Brownian motion
+LEAST_CELLS, LEAST_PATH = 100, 10.0 * LEAST_VARIANCE  # with which a path is close enough to a Brownian motion
 
 
 def path_extremes(steps: Float64s) -> tuple[float, float]:
@@ -186,8 +188,8 @@ def smooth_ece(cells: CellCounts) -> Value:
     """The smooth calibration error of Blasiok & Nakkiran (2023): where the error smoothed at a width equals the width.
 
     Residuals are smoothed by a Gaussian kernel reflected at 0 and 1, which in a cosine series multiplies each coefficient by
-    exp(-(k pi width)^2 / 2). Cells lie between `N_KNOTS` knots, shared by their two neighbours; the error is the integral of the
-    absolute values. It falls with the width, so halving finds where they are equal. O(cells + knots log knots).
+    exp(-(k pi width)^2 / 2). Cells lie between `N_KNOTS` knots, shared by their two neighbours; the error is the integral of
+    the absolute values. It falls with the width, so halving finds where they are equal. O(cells + knots log knots).
     """
     at = cells.predictions * N_KNOTS
     left = np.minimum(np.floor(at).astype(np.int64), N_KNOTS - 1)

@@ -30,7 +30,7 @@ class Value(NamedTuple):
 
 
 # The normal law is taken for a sum of labels of at least this variance, a group of the chi-square test for one that expects so
-# many of each label, and a fitted slope for one with so many rows of each label. docs/validation.md shows how far levels are off.
+# many of each label, and a fitted slope for one with so many rows of each label. docs/validation.md has the levels.
 LEAST_VARIANCE, LEAST_EXPECTED, LEAST_LABELS = 10.0, 5.0, 10
 MOST_STEPS, LONGEST_STEP = 400, 5.0  # of Newton's method, in logits; steps are halved where the likelihood falls
 
@@ -69,13 +69,13 @@ class Counts(NamedTuple):
 def count_tests(cells: CellCounts, level: float) -> Counts:
     """Exact tests of the number of ones, on either side and upwards, and the mid-p test."""
     tails, ones = tails_of_ones(cells), cells.n_ones
-    ends: list[float | None] = [None, None]
+    low = high = None
     if len(cells.predictions) == 1:
-        ends = exact_ends(np.array([ones]), np.array([cells.n]), level)[0].tolist()
+        low, high = exact_ends(np.array([ones]), np.array([cells.n]), level)[0].tolist()
     middle = both((tails.at_least + tails.above) / 2.0, (tails.at_most + tails.below) / 2.0)
     statistic = float(ones)
     return Counts(
-        Value(statistic, both(tails.at_least, tails.at_most), *ends),
+        Value(statistic, both(tails.at_least, tails.at_most), low, high),
         Value(statistic, tails.at_least),
         Value(statistic, middle, warning=_few(cells)),
     )
@@ -108,6 +108,7 @@ def mean_difference(cells: CellCounts, level: float) -> Value:
 
 
 MOST_BUCKETS, NODES = 2000, 16
+MEAN_GIVEN = "given the factor, the mean of different predictions stands for each; exact: by grades of one prediction"
 
 
 def vasicek(cells: CellCounts, correlation: float) -> Value:
@@ -136,7 +137,7 @@ def vasicek(cells: CellCounts, correlation: float) -> Value:
     points, weights = _nodes(mean_given, (ones - 0.5) / n, n)
     chances = special.betainc(float(ones), n - ones + 1.0, np.clip(mean_given(points), 0.0, 1.0))
     density = np.exp(-0.5 * points**2) / math.sqrt(2.0 * math.pi)
-    warning = "" if len(cells.predictions) == 1 else "given the factor, the mean of different predictions stands for each; exact: by grades of one prediction"
+    warning = "" if len(cells.predictions) == 1 else MEAN_GIVEN
     return Value(float(ones), min(1.0, float((weights * density * chances).sum())), warning=warning)
 
 
@@ -202,7 +203,8 @@ def quantiles(values: Float64s, counts: Int64s, shares: Float64s) -> Float64s:
     reached = np.cumsum(counts)
     at = shares * (int(reached[-1]) - 1)
     low = np.floor(at).astype(np.int64)
-    left, right = (values[np.minimum(np.searchsorted(reached, ranks, side="right"), len(values) - 1)] for ranks in (low, low + 1))
+    places = (np.searchsorted(reached, ranks, side="right") for ranks in (low, low + 1))
+    left, right = (values[np.minimum(place, len(values) - 1)] for place in places)
     return np.asarray(left + (at - low) * (right - left))
 
 
@@ -305,9 +307,10 @@ def _fit(
     means = special_functions().expit(at)
     information = _information(terms, counts * means * (1.0 - means))
     try:
-        return found, value, np.linalg.inv(information).diagonal()
+        variances = np.array([float(entry) for entry in np.linalg.inv(information).diagonal()])
     except np.linalg.LinAlgError:
-        return found, value, np.full(len(terms), np.nan)
+        variances = np.full(len(terms), np.nan)
+    return found, value, variances
 
 
 def _information(terms: Float64s, weights: Float64s) -> Float64s:

@@ -67,7 +67,9 @@ class PopulationStability(Table):
                 f"added to every count it is {self.smoothed:.4f}. Fewer bins, or bins put together, make it finite"
             )
         size = "no notable" if self.index < MINOR else "a minor" if self.index < MAJOR else "a major"
-        chance = f"{self.expected:.4f} is expected by chance" + ("" if math.isnan(self.p_value) else f", p = {shown_p(self.p_value)}")
+        chance = f"{self.expected:.4f} is expected by chance"
+        if not math.isnan(self.p_value):
+            chance += f", p = {shown_p(self.p_value)}"
         return f"The population stability index of {sizes} is {self.index:.4f}: {size} shift by the usual rule ({chance})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,17 +123,24 @@ def population_stability(reference: Any, new: Any, *, kind: str = "scores", n_bi
     if check_choice(kind, "kind", ("scores", "counts")) == "counts":
         counts = _counts(reference, "reference"), _counts(new, "new")
         if len(counts[0]) != len(counts[1]):
-            raise InputError(f"lengths differ: reference has {len(counts[0])}, new has {len(counts[1])}", "every bin needs both")
+            sizes = f"reference has {len(counts[0])}, new has {len(counts[1])}"
+            raise InputError(f"lengths differ: {sizes}", "every bin needs both")
     else:
         n_bins = check_count(n_bins, "n_bins", maximum=2**24)
-        scores = [check_scores(values, None, name).astype(np.float64) for values, name in ((reference, "reference"), (new, "new"))]
-        for values, name in zip(scores, ("reference", "new"), strict=True):
-            _refuse_empty(len(values), name)
+        scores = []
+        for name, values in (("reference", reference), ("new", new)):
+            scores.append(check_scores(values, None, name).astype(np.float64))
+            _refuse_empty(len(scores[-1]), name)
         ordered, n = np.sort(scores[0]), len(scores[0])
         cuts = ordered[-(-np.arange(1, min(n_bins, n)) * n // min(n_bins, n))]
         edges = np.unique(cuts[cuts > ordered[0]])
-        counts = tuple(np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1) for values in scores)
-    return _stability(edges, counts[0].astype(np.int64), counts[1].astype(np.int64))
+        counts = _between(edges, scores[0]), _between(edges, scores[1])
+    return _stability(edges, *counts)
+
+
+def _between(edges: Float64s, scores: Float64s) -> Int64s:
+    """How many scores lie between neighbouring edges, one that is equal above it."""
+    return np.bincount(np.searchsorted(edges, scores, side="right"), minlength=len(edges) + 1).astype(np.int64)
 
 
 def _stability(edges: Float64s, reference: Int64s, new: Int64s) -> PopulationStability:
@@ -150,7 +159,7 @@ def _stability(edges: Float64s, reference: Int64s, new: Int64s) -> PopulationSta
 
 
 def _terms(reference: Any, new: Any) -> Float64s:
-    """What each bin adds: 0 if both samples are empty there, infinity if one is."""
+    """The term of each bin: 0 if both samples are empty there, infinity if one is."""
     before, after = reference / reference.sum(), new / new.sum()
     filled = (before > 0.0) & (after > 0.0)
     ratios = np.divide(after, before, out=np.ones(len(before)), where=filled)

@@ -28,7 +28,10 @@ def page(name: str) -> str:
     return (DOCS / f"{name}.md").read_text(encoding="utf8")
 
 
-PAGES = [("assessment", 15), ("click-rates", 20), ("decide", 20), ("engines", 10), ("labels", 20), ("performance", 12)]
+PAGES = [
+    ("assessment", 15), ("click-rates", 20), ("decide", 20), ("engines", 10), ("labels", 20), ("performance", 12),
+    ("validation", 8),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "least"), PAGES)

@@ -110,7 +110,7 @@ def likeliest(p: Numbers, y: Labels) -> tuple[float, float, float]:
 
 
 def standard_errors(p: Numbers, a: float, b: float) -> tuple[float, float, float]:
-    """Of the intercept at this slope alone, and of both, from the inverse of the information."""
+    """Those of the intercept at this slope alone, and of both, from the inverse of the information."""
     sums = [0.0, 0.0, 0.0]
     for value in p:
         x = math.log(value / (1 - value))
@@ -168,9 +168,7 @@ def range_p(x: float) -> float:
 
 def largest_p(x: float) -> float:
     """The chance that a Brownian motion leaves [-x, x] before 1: all reflections of the end."""
-    inside = math.fsum(
-        (-1) ** k * (NORMAL.cdf((2 * k + 1) * x) - NORMAL.cdf((2 * k - 1) * x)) for k in range(-60, 61)
-    )
+    inside = math.fsum((-1) ** k * (NORMAL.cdf((2 * k + 1) * x) - NORMAL.cdf((2 * k - 1) * x)) for k in range(-60, 61))
     return 1 - inside
 
 

@@ -140,7 +140,7 @@ def test_correlated_defaults_of_pluto_and_tasche(n: int, bounds: list[float]) ->
 
 
 def test_correlated_defaults_of_a_calculator() -> None:
-    """35 defaults of 9,810, asset correlation 15 %: the bound at confidence 95 % is 3.34 % (Windridge, Pluto-Tasche calculator)."""
+    """35 defaults of 9,810, asset correlation 15 %: 3.34 % at confidence 95 % (Windridge, Pluto-Tasche calculator)."""
     bound = [vasicek(cell(0.0334 + move, 9810, 36), 0.15).p_value for move in (-0.00005, 0.0, 0.00005)]
     assert bound[0] < 0.95 < bound[2]
     assert bound[1] == pytest.approx(0.95, abs=1e-4)
@@ -184,7 +184,8 @@ def test_figures_are_those_of_the_reference(rows: list[tuple[float, int]]) -> No
     assert tests["jeffreys"]["p_value"] == pytest.approx(plain.jeffreys(p, y), **close)
     groups = plain.deciles(p, y)
     if len(groups) > 1:
-        compared(tests["hosmer_lemeshow_deciles"], dict(zip(("statistic", "p", "df"), plain.hosmer_lemeshow(groups), strict=True)))
+        statistic, p_value, df = plain.hosmer_lemeshow(groups)
+        compared(tests["hosmer_lemeshow_deciles"], {"statistic": statistic, "p": p_value, "df": df})
     else:
         assert "1 group" in tests["hosmer_lemeshow_deciles"]["undefined"]
     if any(value != 0.5 for value in p):
@@ -273,6 +274,8 @@ def test_the_limit_of_many_correlated_obligors() -> None:
 
 # ------------------------------------------------------------------------------------------------- cells, not rows
 
+OPTIONS: dict[str, Any] = {"whole": False, "asset_correlation": 0.12, "test_level": 0.05}
+
 
 def test_bits_do_not_depend_on_the_order_of_rows() -> None:
     rng = np.random.default_rng(5)
@@ -296,13 +299,13 @@ def test_cells_of_grades_pool_to_those_of_all() -> None:
     pooled = CellCounts.pooled(parts[::-1])
     for own, other in zip(pooled, CellCounts.of_samples(check(p, y)), strict=True):
         np.testing.assert_array_equal(own, other)
-    tests = of_cells(pooled, [("A", parts[0]), ("B", parts[1])])
+    tests = of_cells(pooled, [("A", parts[0]), ("B", parts[1])], whole=True, asset_correlation=None, test_level=0.05)
     assert tests.to_dict() == calibration_tests(p, y, by).to_dict()
 
 
 def test_means_of_grades_alone() -> None:
     grades = [("A", cell(0.02, 400, 12)), ("B", cell(0.1, 200, 34))]
-    tests = of_cells(CellCounts.pooled(own for _, own in grades), grades, whole=False, asset_correlation=0.12)
+    tests = of_cells(CellCounts.pooled(own for _, own in grades), grades, **OPTIONS)
     assert {row["test"] for row in tests if row["scope"] == "all"} == {"jeffreys", "vasicek", "hosmer_lemeshow_grades"}
     assert {"poisson_binomial", "spiegelhalter", "calibration_slope", "ici", "auc", "ecce", "smooth_ece", "mcb_brier"} <= set(
         tests.left_out
@@ -310,7 +313,7 @@ def test_means_of_grades_alone() -> None:
     assert tests["binomial", "A"]["kind"] == "approximate"
     assert "has its mean" not in tests["binomial", "A"]["warning"]
     assert "if all rows of the grade have its mean prediction" in tests["binomial", "A"]["warning"]
-    rows = calibration_tests([0.02] * 400 + [0.1] * 200, [1] * 12 + [0] * 388 + [1] * 34 + [0] * 166, ["A"] * 400 + ["B"] * 200)
+    rows = two_grades()
     for key in ("jeffreys", "hosmer_lemeshow_grades", ("binomial", "B"), ("jeffreys", "A")):
         assert tests[key]["p_value"] == rows[key]["p_value"]
     assert (len(tests.curve), tests.n_draws) == (0, 0)
@@ -345,9 +348,9 @@ def test_groups_between_deciles() -> None:
 
 HARD: list[tuple[list[float], list[int]]] = [
     ([0.0], [0]), ([0.0], [1]), ([1.0], [0]), ([0.5], [1]), ([0, 1], [0, 1]), ([0, 1], [1, 0]), ([0.2, 0.3], [0, 0]),
-    ([1e-300, 0.5], [1, 0]), ([1e-300, 1e-200, 0.5, 0.6], [1, 0, 1, 0]), ([5e-324, 1 - 1e-16], [1, 0]), ([0.5] * 4, [0, 1, 1, 0]),
-    ([0.1, 0.2, 0.3], [1, 1, 1]), ([0, 0, 0.5, 0.5, 1, 1], [0, 0, 1, 0, 1, 1]), ([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]),
-    ([0.3] * 20, [0] * 19 + [1]), ([0.2, 0.4, 0.4], [0, 1, 0]),
+    ([1e-300, 0.5], [1, 0]), ([1e-300, 1e-200, 0.5, 0.6], [1, 0, 1, 0]), ([5e-324, 1 - 1e-16], [1, 0]),
+    ([0.5] * 4, [0, 1, 1, 0]), ([0.1, 0.2, 0.3], [1, 1, 1]), ([0, 0, 0.5, 0.5, 1, 1], [0, 0, 1, 0, 1, 1]),
+    ([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]), ([0.3] * 20, [0] * 19 + [1]), ([0.2, 0.4, 0.4], [0, 1, 0]),
 ]  # fmt: skip
 
 
@@ -377,7 +380,8 @@ def test_reasons() -> None:
     assert "no logit" in certain["cox"]["undefined"]
     assert "infinite" in certain["mcb_log"]["undefined"]
     assert certain["dsc_log"]["statistic"] is not None
-    assert hosmer_lemeshow(np.array([3, 4]), np.array([1, 0]), np.array([0.0, 1.0])).reason.startswith("all predictions of a group")
+    wrong = hosmer_lemeshow(np.array([3, 4]), np.array([1, 0]), np.array([0.0, 1.0]))
+    assert wrong.reason.startswith("all predictions of a group")
     assert calibration_tests([0.0] * 5, [0, 0, 0, 0, 1])["binomial"]["p_value"] == 0.0
     assert "every label is 1" in calibration_tests([0.1, 0.2], [1, 1])["auc"]["undefined"]
 
@@ -398,9 +402,11 @@ def test_warnings_name_the_exact_test() -> None:
 # ------------------------------------------------------------------------------------------------- the table
 
 
+TWO_GRADES = [0.02] * 400 + [0.1] * 200, [1] * 12 + [0] * 388 + [1] * 34 + [0] * 166, ["A"] * 400 + ["B"] * 200
+
+
 def two_grades(**options: Any) -> Any:
-    y = [1] * 12 + [0] * 388 + [1] * 34 + [0] * 166
-    return calibration_tests([0.02] * 400 + [0.1] * 200, y, ["A"] * 400 + ["B"] * 200, **options)
+    return calibration_tests(*TWO_GRADES, **options)
 
 
 def test_verdict_and_holm() -> None:
@@ -418,17 +424,17 @@ def test_verdict_and_holm() -> None:
     fine = two_grades(test_level=0.001)
     assert fine.verdict == "not contradicted"
     assert "in none after Holm" in str(fine)
-    check = fb.assess.check_predictions([0.02] * 400 + [0.1] * 200, [1] * 12 + [0] * 388 + [1] * 34 + [0] * 166, ["A"] * 400 + ["B"] * 200)
-    assert [tests["binomial", "A"]["p_value"], tests["binomial", "B"]["p_value"], tests["poisson_binomial"]["p_value"]] == (
-        check.p_values.tolist()
-    )
+    check = fb.assess.check_predictions(*TWO_GRADES)
+    keys = [("binomial", "A"), ("binomial", "B"), "poisson_binomial"]
+    assert [tests[key]["p_value"] for key in keys] == check.p_values.tolist()
 
 
 def test_forms_of_the_table() -> None:
     tests = two_grades()
     frame = tests.to_pandas()
     assert frame.columns.tolist() == [
-        "scope", "test", "side", "statistic", "p_value", "holm", "low", "high", "df", "kind", "warning", "undefined", "reference",
+        "scope", "test", "side", "statistic", "p_value", "holm", "low", "high", "df", "kind", "warning", "undefined",
+        "reference",
     ]  # fmt: skip
     assert len(frame) == len(list(tests)) == len(tests.figures)
     assert set(frame.test) <= set(CATALOGUE)
