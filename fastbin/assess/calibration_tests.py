@@ -250,7 +250,7 @@ def calibration_tests(
     --------
     >>> tests = calibration_tests([0.02] * 400, [1] * 12 + [0] * 388)
     >>> round(tests["jeffreys"]["p_value"], 5), round(tests["binomial"]["p_value"], 4), tests.verdict
-    (0.08307, 0.2194, 'not contradicted')
+    (0.08307, 0.2195, 'not contradicted')
     >>> tests["calibration_slope"]["undefined"]
     'all predictions are the same, and have no slope'
     """

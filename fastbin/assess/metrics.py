@@ -1,7 +1,6 @@
 """Numbers that say how good predictions are on test samples: calibration errors, proper scores, sharpness, ranking.
 
-Smooth calibration error (Blasiok & Nakkiran 2023) is not here: the package `relplot` of its authors computes it from the same
-two arrays, ``relplot.smECE(predictions, labels)``.
+The smooth calibration error of Blasiok & Nakkiran (2023) is among the figures of `fastbin.assess.calibration_tests`.
 """
 
 from __future__ import annotations
