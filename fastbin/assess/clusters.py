@@ -198,12 +198,13 @@ class ClusterIntervals(Table):
 
     def _about(self) -> str:
         low, high = self.intervals[-1].tolist()
-        ends = {"both": f"from {low:.4f} to {high:.4f}", "upper": f"of at most {high:.4f}", "lower": f"of at least {low:.4f}"}
+        words = {"both": "from {low:.4f} to {high:.4f}", "upper": "of at most {high:.4f}", "lower": "of at least {low:.4f}"}
+        within, clusters = words[self.side].format(low=low, high=high), f"{self.n_clusters[-1]:,} clusters"
         return (
-            f"A random row of a random cluster has label 1 at a rate {ends[self.side]} (probability at least "
-            f"{sureness(self.alpha)}; {self.counts[-1]:,} rows of {self.n_clusters[-1]:,} clusters, design effect "
-            f"{self.design_effects[-1]:.3g}), and predictions are {self.mean_predictions[-1]:.4f} on average. Each interval holds "
-            "by itself; 'bootstrap' is about rows, each of which counts once, and approximate"
+            f"A random row of a random cluster has label 1 at a rate {within} (probability at least {sureness(self.alpha)}; "
+            f"{self.counts[-1]:,} rows of {clusters}, design effect {self.design_effects[-1]:.3g}), and predictions are "
+            f"{self.mean_predictions[-1]:.4f} on average. Each interval holds by itself; 'bootstrap' is about rows, each of "
+            "which counts once, and approximate"
         )
 
     def to_dict(self) -> dict[str, Any]:

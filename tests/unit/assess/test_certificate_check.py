@@ -685,7 +685,7 @@ def test_tests_of_a_bin_that_held_no_sample() -> None:
     model = fine_model_of([[0.1, 0.2], [0.5, 0.7]])._replace(
         step_counts=[0, 0, 600, 600], counts=[0, 1200], label_sums=[0, 720], n_samples=1200, n_positive=720
     )
-    tests = averages_of(model, np.array([0.1, 0.1]))
+    tests = averages_of(model, np.array([0.1, 0.1]), "both")
     assert isinstance(tests[0], BoundedMean)
     assert tests[0].deviation == pytest.approx(math.sqrt((0.1 * 0.9 + 0.2 * 0.8) / 2))
     assert not isinstance(tests[0], Frequency)
