@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from simulation.evidence import fitted
 
 import fastbin as fb
@@ -82,6 +83,24 @@ def test_formulas_of_one_side() -> None:
     assert (high - 0.3, 0.3 - low) == pytest.approx((np.sqrt(np.log(10.0) / 200.0),) * 2)
     (_, high) = intervals.empirical_bernstein([30], [1000], 0.1, side="upper")[0]
     assert high - 0.03 == pytest.approx(np.sqrt(2 * 0.03 * 0.97 * np.log(20.0) / 1000) + 3 * np.log(20.0) / 1000)
+
+
+@OTHERS
+@pytest.mark.parametrize("alpha", [0.5, 0.1, 0.01])
+@pytest.mark.parametrize("function", [intervals.clopper_pearson, intervals.hoeffding, intervals.empirical_bernstein])
+def test_no_rate_is_beyond_an_end_more_often_than_promised(function: Any, alpha: float, side: str) -> None:
+    """By all sums and their exact chances, at rates just beyond each end, where most sums miss."""
+    largest = 0.0
+    for count in (1, 7, 40, 300):
+        sums = np.arange(count + 1)
+        ends = function(sums, np.full(count + 1, count), alpha, side=side)[:, 1 if side == "upper" else 0]
+        for end in ends:
+            rate = np.nextafter(end, 1.0 if side == "upper" else 0.0)
+            missed = ends < rate if side == "upper" else ends > rate
+            largest = max(largest, float(binom.pmf(sums[missed], count, rate).sum()))
+    assert largest <= alpha * (1.0 + 1e-6)
+    if function is intervals.clopper_pearson:
+        assert largest > 0.999 * alpha
 
 
 @pytest.mark.parametrize("tail", [0.3, 0.05, 1e-4])
