@@ -305,34 +305,6 @@ def _betting_end(ones: Float64s, zeros: Float64s, stakes: tuple[float, ...], thr
     return float(last_rejected(rejects, ()))
 
 
-def ends_of_mean(values: Float64s, level: float, side: str = "both") -> Float64s:
-    """float64 (2,): the interval of the mean of independent draws in [0, 1], by the bets of `betting`; [0, 1] for none.
-
-    The factor of a draw z is 1 + k (z / theta - 1), which is at least 0 and has mean 1 at the true theta. O(46 n) for each of
-    14 stakes, n the different draws.
-    """
-    if not len(values):
-        return np.array([0.0, 1.0])
-    threshold = -math.log(float(tails_of(level, side)))
-    drawn, repeats = np.unique(values, return_counts=True)
-    ends = np.array([_end_of_mean(drawn, repeats, threshold), 1.0 - _end_of_mean(1.0 - drawn, repeats, threshold)])
-    return opened(ends, side)
-
-
-def _end_of_mean(values: Float64s, repeats: Int64s, threshold: float) -> float:
-    """The largest theta whose fortune reaches the threshold."""
-    if not values.any():
-        return 0.0
-    stakes = np.array(_STAKES)
-    losses, gains = int(repeats.sum()) * np.log1p(-stakes), np.multiply.outer(stakes / (1.0 - stakes), values)
-
-    def rejects(theta: Float64s) -> Bools:
-        logs = losses + np.log1p(gains / theta) @ repeats
-        return np.asarray(np.logaddexp.reduce(logs) - math.log(len(stakes)) >= threshold)
-
-    return float(last_rejected(rejects, ()))
-
-
 @shared_docs(weighted_empirical_bernstein.__doc__)
 def betting_in_order(
     weights: Any, labels: Any, alpha: float, weight_bound: Any, *, bins: Any = None, n_bins: int | None = None, seed: int = 0
@@ -398,6 +370,20 @@ def _last_overtaken(weights: Float64s, labels: Float64s, stakes: Float64s, thres
         return np.asarray(np.cumsum(np.log1p(bets)).max() >= threshold)
 
     return float(last_rejected(rejects, ()))
+
+
+def ends_of_mean(values: Float64s, level: float, side: str = "both") -> Float64s:
+    """float64 (2,): the interval of the mean of independent draws in [0, 1], in random order, as that of `betting_in_order`.
+
+    Their factors 1 + l (z - theta), with l at most 0.75 / theta, are positive and have mean 1 at the true theta for any law of
+    the draws. [0, 1] for none. O(46 n).
+    """
+    if not len(values):
+        return np.array([0.0, 1.0])
+    threshold, weights = -math.log(float(tails_of(level, side))), np.ones(len(values))
+    stakes = _stakes_in_order(weights, values, threshold)
+    low, high = (_last_overtaken(weights, each, stakes, threshold) for each in (values, 1.0 - values))
+    return opened(np.array([low, 1.0 - high]), side)
 
 
 # ------------------------------------------------------------------------------------------------- weighted samples, checked
