@@ -79,7 +79,8 @@ def command(
     if check is not None:
         return _check(check, model, file, rows, outputs)
     if not outputs and not as_json:
-        raise click.UsageError("say -o FILE, such as report.html or report.json, or --json")
+        remedy = "Name a file, such as report.html or report.json, or give --json."
+        raise click.MissingParameter(remedy, param_hint="'-o' / '--output'", param_type="option")
     if as_json and "-" in outputs:
         raise click.UsageError("-o - and --json would both write to standard output; name a file")
     about_page = {"title": title, "prepared_by": prepared_by, "role": role, "date": date}

@@ -46,7 +46,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pa.Table:
 
 
 def test_its_commands_run(rows: pa.Table) -> None:
-    (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    block = "".join(re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
     expected = fb.CertifiedCalibration().fit(rows["p"].to_numpy(), rows["y"].to_numpy()).model_
     for line in block.splitlines():
         command = shlex.split(line, comments=True)
