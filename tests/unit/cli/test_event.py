@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import fastbin as fb
+from fastbin._model.provenance import in_words
 from fastbin.cli import command_line
 from fresh_python import run_python
 from oracle import CREDIT
@@ -149,8 +150,24 @@ def test_provenance_is_shown(folder: Path) -> None:
     made = re.search(r"^Made by (\w+)\(.*\), seed \d+, fingerprint ([0-9a-f]{16}), fastbin \d.*\.$", shown, re.MULTILINE)
     assert made is not None, shown
     assert int(made[2], 16) == model.fingerprint
-    assert made[0].removeprefix("Made by ")[:-1] in fb.export.javascript(model).replace("\n * ", " ")
+    assert made[0].removeprefix("Made by ")[:-1] in fb.export.javascript(model)
     assert json.loads(run("inspect", str(folder / "credit.fbm"), "--json"))["provenance"] == model.provenance
+
+
+@pytest.mark.parametrize("suffix", ["sql", "h", "java", "mjs", "onnx", "json"])
+def test_every_export_says_on_one_line_how_its_model_came_about(folder: Path, suffix: str) -> None:
+    if suffix == "onnx":
+        pytest.importorskip("onnx")
+    path = folder / f"Credit.{suffix}"
+    run("export", str(folder / "credit.fbm"), "-o", str(path))
+    (line,) = [line for line in run("inspect", str(path)).splitlines() if "fingerprint" in line]
+    made_by = in_words(fb.load(folder / "credit.fbm"))
+    model = fb.load(folder / "credit.fbm")
+    assert f" samples ({model.n_positive:,} positive), seed 0, fingerprint {model.fingerprint:016x}, " in made_by
+    signs = re.compile(r"\W+")
+    assert signs.sub(" ", made_by) in signs.sub(" ", line)
+    if suffix in ("h", "java", "mjs", "sql"):
+        assert any(signs.sub(" ", made_by) in signs.sub(" ", each) for each in path.read_text().splitlines())
 
 
 def test_nothing_is_named_where_nobody_named_it() -> None:

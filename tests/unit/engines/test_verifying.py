@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
+from fastbin.cli._methods import METHODS
 from fastbin.engines import verify_data
 from fastbin.engines.verifying import CALIBRATORS, DataCheck
 from fastbin.scaling import BetaScaling, PlattScaling, QuadraticScaling, SplineScaling, TemperatureScaling
@@ -61,6 +62,22 @@ SETS: dict[str, Any] = {
 def test_every_calibrator_is_here() -> None:
     seen = {type(each).__name__ for each in (*EVERY.values(), *SETS.values())}
     assert seen == set(CALIBRATORS)
+    assert {method.class_name for method in METHODS.values()} < seen
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name != "ums-drawn"])
+def test_every_fit_has_one_provenance_wherever_the_rows_are(name: str) -> None:
+    pa, duckdb = pytest.importorskip("pyarrow"), pytest.importorskip("duckdb")
+    table = pa.table({"p": SCORES, "y": LABELS})
+    cal = EVERY[name]
+    model = cal.fit(SCORES, LABELS).model_
+    for rows in (table, duckdb.connect().from_arrow(table)):
+        again = fb.engines.fit(rows, score="p", label="y", calibrator=cal)
+        assert again._provenance == model._provenance
+        assert again.to_bytes() == model.to_bytes()
+        assert verify_data(model, rows, score="p", label="y").is_same
+    if hasattr(cal, "fit_batches") and cal._why_all_rows() is None:
+        assert cal.fit_batches([(SCORES[:250], LABELS[:250]), (SCORES[250:], LABELS[250:])]).model_ == model
 
 
 @pytest.mark.parametrize("name", EVERY)
