@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ from reference import assess as laws
 from reference import validation as slow
 
 RNG = np.random.default_rng(0)
-N = 3000
+N = 1200
 GRADES, SEGMENTS = RNG.choice(["A", "B", "C"], N), RNG.integers(0, 3, N)
-P = np.round(RNG.random(N) ** 2, 2)
+P = np.round(RNG.random(N) ** 2, 1)
 Y = RNG.random(N) < P
 
 
@@ -151,23 +151,17 @@ def test_what_means_determine_is_the_same_and_the_rest_is_none_and_listed(of_arr
 # ------------------------------------------------------------------------------------------------- figures
 
 
-@pytest.fixture(scope="module")
-def _without_tests() -> Iterator[None]:
-    """Validations without the further tests, which draw labels, and have tests of their own."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(validation, "MOST_TESTED", 0)
-        yield
-
-
 @settings(max_examples=60, deadline=None)
 @given(drawn=st.data())
-def test_figures_are_those_of_the_reference(drawn: Any, _without_tests: None) -> None:
+def test_figures_are_those_of_the_reference(drawn: Any) -> None:
     values = st.sampled_from([0.0, -0.0, 1e-9, 0.02, 0.25, 0.5, 0.9, 1.0])
     row = st.tuples(st.sampled_from([1, 2]), st.sampled_from("ab"), values, st.integers(0, 1))
     rows = drawn.draw(st.lists(row, min_size=1, max_size=20))
     side = drawn.draw(st.sampled_from(["both", "upper", "lower"]))
     s, g, p, y = (list(column) for column in zip(*rows, strict=True))
-    found = assess.assess(p, y, g, s, side=side)
+    with pytest.MonkeyPatch.context() as patched:  # without the further tests, which draw labels, and have tests of their own
+        patched.setattr(validation, "MOST_TESTED", 0)
+        found = assess.assess(p, y, g, s, side=side)
     columns = found.counts.columns()
     expected = slow.counts_of(rows)
     assert list(zip(*(columns[name] for name in ("segment", "grade", "prediction", "n", "ones")), strict=True)) == expected
@@ -211,7 +205,7 @@ def test_the_detectable_difference_is_that_of_a_search(mean: float, n: int) -> N
         if math.isfinite(up) and math.isfinite(down):
             assert both == pytest.approx(max(up, down), abs=1e-9)
         else:
-            assert both >= min(up, down) or math.isinf(min(up, down))
+            assert both >= min(up, down) - 1e-9 or math.isinf(min(up, down))
 
 
 @pytest.mark.parametrize("n", [2, 30, 700])
