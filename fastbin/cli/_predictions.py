@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from fastbin._base.errors import InputError
 from fastbin.cli._console import working
 from fastbin.cli._files import FileDigests, display_name
-from fastbin.cli._tables import RowOptions
+from fastbin.cli._tables import RowOptions, subject_of
 
 if TYPE_CHECKING:
     from fastbin.assess import Validation
+    from fastbin.assess.validation import ValidationOptions
+
+POWER = 0.9  # with which detectable differences would have been seen
 
 
 class PredictionOptions(NamedTuple):
@@ -49,12 +53,22 @@ def refuse_options_of_models(given: dict[str, Any], rows: RowOptions) -> None:
         raise click.UsageError(f"{option} is about a MODEL, and --predictions is tested without one; leave it out")
 
 
+def _checked(asked: PredictionOptions, test_level: float) -> ValidationOptions:
+    from fastbin.assess.validation import ValidationOptions, check_options
+
+    given = {"test_level": test_level, "power": POWER, "asset_correlation": asked.asset_correlation}
+    try:
+        return check_options(asked.side or ValidationOptions().side, **given)
+    except InputError as error:
+        raise InputError(error.rendered(subject_of(error), in_shell=True)) from error
+
+
 def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float) -> Validated:
     """Validate the predictions in a column of a file; its source has the file, its SHA-256 and the columns."""
     from fastbin.assess.counted import NamedColumns, count_table
-    from fastbin.assess.validation import check_options, validate
+    from fastbin.assess.validation import validate
 
-    options = check_options(asked.side or "both", test_level, 0.9, asked.asset_correlation)
+    options = _checked(asked, test_level)
     digests = FileDigests()
     table = rows.open(file, watch=digests.watch)
     names = NamedColumns(
@@ -77,9 +91,9 @@ def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test
 def validate_counts_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float) -> Validated:
     """The same from a file of counts."""
     from fastbin.assess.counted import read_counts
-    from fastbin.assess.validation import check_options, validate
+    from fastbin.assess.validation import validate
 
-    options = check_options(asked.side or "both", test_level, 0.9, asked.asset_correlation)
+    options = _checked(asked, test_level)
     digests = FileDigests()
     table = rows.open(file, watch=digests.watch)
     files = digests.of_table(table)

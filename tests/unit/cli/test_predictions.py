@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -32,17 +33,31 @@ def run(*arguments: str) -> Result:
 
 def test_the_answer_is_that_of_the_library() -> None:
     found = run("t.csv", "--predictions", "pd", "--label", "y", "--by", "grade")
-    check = fb.assess.check_predictions(PD, ONES, GRADES)
+    expected = fb.assess.assess(PD, ONES, GRADES)
     assert found.exit_code == 0
-    assert found.stdout.strip() == str(check)
+    assert found.stdout.strip() == str(expected)
     assert "predictions are too low in C" in found.stdout
     assert NEW_ROWS.rstrip(".") in found.stdout
     told = json.loads(run("t.csv", "--predictions", "pd", "--by", "grade", "--side", "upper", "--json").stdout)
-    upper = fb.assess.check_predictions(PD, ONES, GRADES, "upper")
-    assert told["grades"] == upper.to_dict()["grades"]
-    assert round(told["grades"][0]["jeffreys"], 5) == 0.08307
+    upper = fb.assess.assess(PD, ONES, GRADES, side="upper").to_dict()
+    source = told.pop("source")
+    assert told == json.loads(json.dumps(upper))
+    assert source["columns"] == {"prediction": "pd", "label": "y", "grade": "grade"}
+    assert source["files"][0]["sha256"] == hashlib.sha256(Path("t.csv").read_bytes()).hexdigest()
+    assert round(told["figures"]["tables"]["grades"][0]["jeffreys"], 5) == 0.08307
     assert run("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code").exit_code == 3
     assert run("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code", "--test-level", "1e-9").exit_code == 0
+
+
+def test_segments_correlation_and_standard_input() -> None:
+    options = ["--predictions", "pd", "--label", "y", "--segment", "grade", "--asset-correlation", "0.1", "--json"]
+    told = json.loads(run("t.csv", *options).stdout)
+    assert [row["segment"] for row in told["figures"]["tables"]["segments"]] == ["A", "B", "C"]
+    assert told["options"]["asset_correlation"] == 0.1
+    piped = CliRunner().invoke(command_line, ["assess", "-", *options], input=Path("t.csv").read_text())
+    again = json.loads(piped.stdout)
+    assert again["figures_sha256"] == told["figures_sha256"]
+    assert again["source"]["files"] == [{"name": "standard input", "sha256": told["source"]["files"][0]["sha256"]}]
 
 
 def test_parquet_has_the_same_answer() -> None:
@@ -62,7 +77,9 @@ def test_parquet_has_the_same_answer() -> None:
         (["m.fbm", "t.csv", "--by", "grade"], "--by is about the column of --predictions"),
         (["m.fbm", "t.csv", "--side", "upper"], "--side is about the column of --predictions"),
         (["t.csv", "--predictions", "pd", "--score", "pd"], "--score is about a MODEL"),
-        (["t.csv", "--predictions", "pd", "--segment", "grade"], "is about a MODEL"),
+        (["t.csv", "--predictions", "pd", "--classes", "pd,y"], "--classes is about a MODEL"),
+        (["t.csv", "--predictions", "pd", "--against", "m.fbm"], "--against is about a MODEL"),
+        (["t.csv", "--predictions", "pd", "--asset-correlation", "1.5"], "nothing"),
         (["t.csv", "--predictions", "nothing"], "nothing"),
         (["t.csv", "--predictions", "pd", "--by", "nothing"], "nothing"),
     ],
@@ -70,7 +87,7 @@ def test_parquet_has_the_same_answer() -> None:
 def test_what_does_not_go_together_is_refused(arguments: list[str], message: str) -> None:
     found = run(*arguments)
     assert found.exit_code == (1 if message == "nothing" else 2)
-    assert message in found.stderr
+    assert ("--asset-correlation is 1.5" if "1.5" in arguments else message) in found.stderr
 
 
 def test_bad_values_are_told_by_their_line() -> None:

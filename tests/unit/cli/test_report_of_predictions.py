@@ -1,0 +1,138 @@
+"""``fastbin report`` of a column of predictions and of counts, as a page and as JSON, and its check."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import fastbin as fb
+from fastbin.cli import command_line
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("pyarrow")
+
+RNG = np.random.default_rng(0)
+GRADES = np.repeat(["A", "B", "C"], [400, 300, 300])
+PD = np.repeat([0.02, 0.05, 0.1], [400, 300, 300])
+ONES = np.concatenate([np.arange(n) < ones for n, ones in ((400, 12), (300, 15), (300, 60))])
+COLUMNS = ["--predictions", "pd", "--label", "y", "--by", "grade"]
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """rows.csv, and the same shuffled as rows.parquet; report.json and counts.csv of it."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{g},{p},{int(y)}" for g, p, y in zip(GRADES, PD.tolist(), ONES, strict=True)]
+    Path("rows.csv").write_text("\n".join(["grade,pd,y", *rows]) + "\n")
+    from pyarrow import parquet, table
+
+    order = RNG.permutation(len(rows))
+    parquet.write_table(table({"grade": GRADES[order], "pd": PD[order], "y": ONES[order]}), "rows.parquet")
+    assert run("rows.csv", *COLUMNS, "-o", "report.json", "-q").exit_code == 0
+    counts = stored("report.json")["counts"]
+    lines = [",".join(counts["columns"]), *(",".join(map(str, row)) for row in counts["rows"])]
+    Path("counts.csv").write_text("\n".join(lines) + "\n")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(command_line, ["report", *arguments])
+
+
+def stored(name: str) -> dict:
+    return json.loads(Path(name).read_text())
+
+
+def without_source(name: str) -> str:
+    """The bytes that are compared."""
+    return Path(name).read_text().partition('\n "source"')[0]
+
+
+def test_the_json_is_that_of_the_library_from_whatever_file() -> None:
+    expected = fb.assess.assess(PD, ONES, GRADES).to_json()
+    assert without_source("report.json") == expected.removesuffix("\n}\n") + ","
+    for arguments in (["rows.parquet", *COLUMNS], ["--counts", "counts.csv"]):
+        assert run(*arguments, "-o", "again.json", "-q").exit_code == 0
+        assert without_source("again.json") == without_source("report.json")
+    printed = run("rows.csv", *COLUMNS, "--json").stdout
+    assert printed == Path("report.json").read_text()
+
+
+def test_the_page_says_what_changed() -> None:
+    found = run("--counts", "counts.csv", "--side", "upper", "-o", "page.html", "--before", "report.json", "--role", "Validation")
+    assert found.exit_code == 0, found.output
+    assert "page.html: 1,000 rows." in found.stdout
+    assert "predictions are too low in C" in found.stdout
+    page = Path("page.html").read_text()
+    for told in ("Since the last report", "counts.csv", "too low, against higher frequencies", "Validation", "SHA-256 of counts.csv"):
+        assert told in page
+
+
+def test_a_report_that_is_right_is_confirmed_and_a_wrong_figure_named() -> None:
+    found = run("--check", "report.json")
+    assert (found.exit_code, "computed again from the counts in it." in found.stdout) == (0, True)
+    found = run("--check", "report.json", "rows.parquet")
+    assert (found.exit_code, "and from the rows of rows.parquet" in found.stdout) == (0, True)
+    text = Path("report.json").read_text()
+    content = stored("report.json")
+    p_value = content["figures"]["tables"]["grades"][1]["p_value"]
+    Path("wrong.json").write_text(text.replace(f'"p_value": {p_value!r}', '"p_value": 0.5', 1))
+    found = run("--check", "wrong.json")
+    assert found.exit_code == 3
+    assert "figures.tables.grades[B].p_value is 0.5 in the report, and" in found.stdout
+    assert "1 more differ" in found.stdout  # the digest of the figures
+    Path("wrong.json").write_text(text.replace('["A",0.02,400,12]', '["A",0.02,400,13]'))
+    found = run("--check", "wrong.json")
+    assert found.exit_code == 3
+    assert "figures.ones is 87 in the report, and 88 was computed" in found.stdout
+    Path("wrong.json").write_text(text.replace('"side": "both"', '"side": "upper"'))
+    assert run("--check", "wrong.json").exit_code == 3
+    rows = Path("rows.csv").read_text().replace("C,0.1,0", "C,0.1,1", 1)
+    Path("other.csv").write_text(rows)
+    found = run("--check", "report.json", "other.csv")
+    assert (found.exit_code, "figures.ones is 87 in the report, and 88 was computed" in found.stdout) == (3, True)
+    assert run("--counts", "counts.csv", "-o", "of_counts.json", "-q").exit_code == 0
+    assert run("--check", "of_counts.json", "counts.csv").exit_code == 0
+
+
+def test_a_report_without_its_counts_needs_the_rows() -> None:
+    content = stored("report.json")
+    content["counts"]["rows"] = None
+    Path("short.json").write_text(json.dumps(content))
+    found = run("--check", "short.json")
+    assert (found.exit_code, "give FILE" in found.stderr) == (2, True)
+    assert run("--check", "short.json", "rows.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["rows.csv", *COLUMNS], 2, "say -o FILE"),
+        (["m.fbm", "rows.csv", *COLUMNS, "-o", "a.html"], 2, "there is no MODEL"),
+        (["m.fbm", "rows.csv", "--by", "grade", "-o", "a.html"], 2, "--by is about the column of --predictions"),
+        (["m.fbm", "rows.csv", "--before", "report.json", "-o", "a.html"], 2, "--before is about a report of --predictions"),
+        (["m.fbm", "-o", "a.html"], 2, "Missing argument 'FILE'"),
+        (["-o", "a.html"], 2, "Missing argument 'MODEL'"),
+        (["rows.csv", "--counts", "counts.csv", "-o", "a.html"], 2, "with --counts there is no MODEL and no FILE"),
+        (["--counts", "counts.csv", "--by", "grade", "-o", "a.html"], 2, "--by is about the column of --predictions"),
+        (["--counts", "rows.csv", "-o", "a.html"], 1, "the table of counts has neither of prediction and mean_prediction"),
+        (["--check", "report.json", "a", "b"], 2, "with --check there is no MODEL"),
+        (["--check", "report.json", "-o", "a.html"], 2, "--check writes nothing"),
+        (["--check", "rows.csv"], 1, "rows.csv is not JSON"),
+        (["--check", "list.json"], 1, "format is"),
+        (["--check", "short.json"], 1, "has no member 'figures'"),
+        (["rows.csv", *COLUMNS, "--before", "list.json", "-o", "a.html"], 1, "format is"),
+        (["rows.csv", *COLUMNS, "-o", "rows.csv"], 1, "is the file that is read"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments: list[str], code: int, message: str) -> None:
+    Path("list.json").write_text("[1, 2]")
+    content = stored("report.json")
+    del content["figures"]
+    Path("short.json").write_text(json.dumps(content))
+    found = run(*arguments)
+    assert (found.exit_code, message in found.stderr) == (code, True), found.stderr
+    assert not Path("a.html").exists()

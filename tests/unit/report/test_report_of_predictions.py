@@ -1,0 +1,97 @@
+"""The page on given predictions: what it says first, its tables and picture, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from wordings import refuses
+
+import fastbin as fb
+from fastbin.assess import Validation
+from fastbin.report import predictions_page
+from fastbin.report.recheck import changes
+
+pytest.importorskip("matplotlib")
+GRADES, PD = np.repeat(["b", "a", "<c>"], 400), np.repeat([0.01, 0.02, 0.2], 400)
+ONES = np.concatenate([np.arange(400) < ones for ones in (5, 9, 120)])
+SEGMENTS = np.arange(1200) % 2
+
+
+@pytest.fixture(scope="module")
+def found() -> Validation:
+    made = fb.assess.assess(PD, ONES, GRADES, SEGMENTS, asset_correlation=0.1)
+    assert isinstance(made, Validation)
+    return made
+
+
+def plain(page: str) -> str:
+    """The text of a page, without its markup and its pictures."""
+    text = re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text))
+
+
+def test_ten_questions_are_answered(found: Validation) -> None:
+    before = fb.assess.assess(PD, np.arange(1200) % 50 == 0, GRADES, SEGMENTS)
+    page = fb.report.render_report(
+        found, title="Ratings", test_source="rows.csv", before=before, prepared_by="J. Doe", role="Validation",
+        files={"rows.csv": "ab" * 32}, columns={"prediction": "pd", "label": "y"},
+    )  # fmt: skip
+    text = plain(page)
+    for told in (
+        "Rows of rows.csv", "SHA-256 of rows.csv", "Rows 1,200", "Event label 1", "Contradicted in &lt;c&gt; (too low, 20 % predicted",
+        "0.05; 11 rows of tables share it by Holm&#x27;s adjustment", "Labels are independent", "would have been seen with probability",
+        "Since the last report", "J. Doe", "prediction: pd; label: y", "European Central Bank", found.counts.digest,
+        found.figures_digest, "The rows must be new", "fastbin report --check report.json", "Vasicek",
+    ):  # fmt: skip
+        assert told in text, told
+    assert "<c>" not in page
+    assert "http" not in re.sub(r"http://www\.w3\.org/\S*", "", page)
+    assert page == fb.report.render_report(
+        found, title="Ratings", test_source="rows.csv", before=before.to_dict(), prepared_by="J. Doe", role="Validation",
+        files={"rows.csv": "ab" * 32}, columns={"prediction": "pd", "label": "y"},
+    )  # fmt: skip
+
+
+def test_grades_stand_in_the_order_of_their_predictions(found: Validation) -> None:
+    assert [row["grade"] for row in found.ordered("grades")] == ["b", "a", "<c>"]
+    assert [row["grade"] for row in found.tables["grades"]] == ["<c>", "a", "b"]
+    assert [(row["segment"], row["grade"]) for row in found.ordered("cells")][:4] == [(0, "b"), (0, "a"), (0, "<c>"), (1, "b")]
+
+
+def test_pages_without_grades_with_many_and_with_means() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(500).round(2)
+    page = fb.report.render_report(fb.assess.assess(scores, rng.random(500) < scores))
+    assert "isotonic (CORP)" in page
+    assert "Since the last report" not in page
+    many = fb.report.render_report(fb.assess.assess(scores, rng.random(500) < scores, by=np.arange(500) % 50))
+    assert "50 grades" in plain(many)
+    assert "<details>" in many
+    means = fb.assess.assess_counts({"grade": ["A"], "mean_prediction": [0.1], "n": [100], "ones": [30]})
+    page = plain(fb.report.render_report(means))
+    assert "Only mean predictions are known." in page
+    assert "tests need the prediction of every row" in page
+    assert "too low" in page
+    alone = fb.report.render_report(fb.assess.assess_counts({"mean_prediction": [0.1], "n": [100], "ones": [10]}))
+    assert "<svg" not in alone
+
+
+def test_changes_name_what_came_and_went() -> None:
+    now = fb.assess.assess_counts({"grade": ["A", "B"], "prediction": [0.1, 0.2], "n": [100, 100], "ones": [30, 20]})
+    then = fb.assess.assess_counts({"grade": ["A", "C"], "prediction": [0.1, 0.3], "n": [50, 100], "ones": [5, 30]})
+    columns = changes(then.to_dict(), now)
+    assert columns[""] == ["A", "B", "C", "all"]
+    assert columns["n before"] == [50, None, 100, 150]
+    assert columns["n now"] == [100, 100, None, 200]
+    assert columns["verdict before"] == ["not contradicted", "", "not contradicted", "not contradicted"]
+    assert columns["verdict now"][0] == "too low"
+
+
+def test_before_is_about_predictions(found: Validation) -> None:
+    refuses("InputTypeError before", fb.report.render_report, found, before="report.json")
+    model = fb.FixedWidthBinning(n_bins=2).fit([0.2, 0.7], [0, 1]).model_
+    assessment = fb.report.assess_model(model, [0.2, 0.7], [0, 1])
+    refuses("InputError before", fb.report.render_report, assessment, before=found)
+    assert predictions_page.check_before(None) is None
