@@ -32,7 +32,7 @@ from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.samples import check_samples
 from fastbin.tables.columns import is_integer, read_numbers, read_text
 from fastbin.tables.files import ColumnReader, open_table
-from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, Names
+from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER
 from fastbin.tables.opening import Opened, open
 from fastbin.tables.table import Table
 
@@ -40,9 +40,7 @@ KEYS = ("segment", "grade", "day")
 CHUNK_ROWS = 2**18
 # Rows of batches that wait to be merged with those before.
 MOST_WAITING = 2**21
-COUNTS_ONLY = (
-    "samples with real weights are not counted, so no exact test exists; give integers if the weights are frequencies"
-)
+COUNTS_ONLY = "samples with real weights are not counted, so no exact test exists; give integers if the weights are frequencies"
 
 
 class NamedColumns(NamedTuple):
@@ -56,8 +54,13 @@ class NamedColumns(NamedTuple):
     weight: str | None = None
 
     @property
+    def score(self) -> str:
+        """The column of predictions, as other tables of names call it."""
+        return self.prediction
+
+    @property
     def keys(self) -> dict[str, str]:
-        """The columns of keys that there are, by what they are."""
+        """The columns of keys that there are, by their contents."""
         return {name: column for name in KEYS if (column := getattr(self, name)) is not None}
 
 
@@ -97,7 +100,10 @@ class CanonicalCounts:
     @cached_property
     def digest(self) -> str:
         """SHA-256 in hexadecimal of the counts, as docs/assessment.md says; the same wherever they were made."""
-        head = {"kind": "mean_prediction" if self.are_means else "prediction", "keys": {k: list(v) for k, v in self.keys.items()}}
+        head = {
+            "kind": "mean_prediction" if self.are_means else "prediction",
+            "keys": {k: list(v) for k, v in self.keys.items()},
+        }
         made = hashlib.sha256(json.dumps(head, separators=(",", ":")).encode() + b"\n")
         for column, kind in (*((codes, "<i8") for codes in self.codes.values()), (self.predictions, "<f8")):
             made.update(np.ascontiguousarray(column.astype(kind, copy=False)).data)
@@ -164,7 +170,7 @@ def _merged(codes: Int64s, predictions: Float64s, counts: Int64s, ones: Int64s) 
 
 
 def _ascending_order(codes: Int64s, predictions: Float64s) -> Int64s:
-    """Rows by code and prediction, those that are equal in any order. Few codes are sorted one by one, by vector instructions."""
+    """Rows by code and prediction, equal ones in any order. Few codes are sorted one by one, by vector instructions."""
     most = int(codes.max(initial=0))
     if most == 0:
         return np.argsort(predictions)
@@ -296,7 +302,7 @@ def _add_rows(
     check_same_length(labels=samples.labels, sample_weight=weights, **lengths)
     if weights is not None and weights.dtype == np.float64:
         raise GuaranteeError(COUNTS_ONLY)
-    counts = np.ones(len(samples.labels), np.int64) if weights is None else weights
+    counts = np.ones(len(samples.labels), np.int64) if weights is None else weights.astype(np.int64, copy=False)
     made.add(texts, samples.predictions, samples.labels * counts, counts)
 
 
@@ -354,7 +360,7 @@ def _placed(rows: Table, columns: Mapping[str, str], first_row: int) -> Iterator
 
 def _count_groups(opened: Opened, columns: NamedColumns, positive: Any) -> CanonicalCounts:
     """The same by one query, whose groups are rows with frequencies."""
-    frame = opened.frame(Names(columns.prediction, columns.label, columns.weight, columns.segment, columns.grade, columns.day))
+    frame = opened.frame(columns)
     kind = frame.kinds()[columns.prediction]
     if kind not in (FLOAT, INTEGER, BOOLEAN):
         raise InputTypeError(f"column {columns.prediction} holds {kind}, not numbers")
@@ -395,7 +401,9 @@ def read_counts(table: Any) -> CanonicalCounts:
         )
     for name in ("n", "ones"):
         if name not in columns:
-            raise InputError(f"the table of counts has no column {name!r}", "it needs n, the samples, and ones, those with label 1")
+            raise InputError(
+                f"the table of counts has no column {name!r}", "it needs n, the samples, and ones, those with label 1"
+            )
     n, ones = (_whole(columns[name], name) for name in ("n", "ones"))
     texts = {name: as_texts(columns[name], name) for name in KEYS if name in columns}
     check_same_length(n=n, ones=ones, **{what[0]: columns[what[0]]}, **{name: own.codes for name, own in texts.items()})

@@ -19,7 +19,7 @@ LARGE_VARIANCE = 400.0
 
 
 def law_of_labels(values: Float64s, counts: Int64s) -> tuple[int, Float64s]:
-    """The law of the sum of independent labels, `counts` of which are 1 with a chance of `values`: its first value, the chances.
+    """The law of a sum of independent labels, `counts` of them with each chance in `values`: its first value, the chances.
 
     By Fourier inversion of the characteristic function over a window around the mean, outside of which less than 1e-18 lies.
     O(number of values), and 1e-9 from the exact law at the most.

@@ -25,7 +25,7 @@ from fastbin._model.parts import Parts
 from fastbin.assess.bin_tests import chance_at_least, chance_at_most, first_above, reached
 from fastbin.assess.calibration_tests import tests_of_cells
 from fastbin.assess.cell_tests import vasicek
-from fastbin.assess.counted import KEYS, NamedColumns, CanonicalCounts, count_arrays, count_table, read_counts
+from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, count_arrays, count_table, read_counts
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.predictions_check import ALL, TOO_HIGH, TOO_LOW, holm, of_side, tails_of_ones
 from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, NOT_CONTRADICTED, Judged, known, shown_p
@@ -49,12 +49,12 @@ P_VALUES = {
 }  # fmt: skip
 # The test of calibration that the mean predictions of grades determine.
 OF_GRADES = "hosmer_lemeshow_grades"
-# What only the predictions of single samples determine, of each row of a table.
+# Figures of each row of a table that only the predictions of single samples determine.
 OF_SINGLE = ("p_value", "holm", "verdict")
 
 
 class ValidationOptions(NamedTuple):
-    """What a validation was asked; part of its figures."""
+    """The questions of a validation; part of its figures."""
 
     side: str = "both"
     test_level: float = 0.05
@@ -194,7 +194,9 @@ class Validation(Judged):
         columns, words = self.columns_of(table), dict[str, list[str]]()
         for name, column in columns.items():
             if name in RATES:
-                title = f"interval, % ({100.0 * (1.0 - self.test_level):g} % each)" if name == "interval" else f"{RATES[name]}, %"
+                title = (
+                    f"interval, % ({100.0 * (1.0 - self.test_level):g} % each)" if name == "interval" else f"{RATES[name]}, %"
+                )
                 words[title] = [percent(value) for value in column]
             elif name in P_VALUES:
                 words[P_VALUES[name]] = [shown_p(value) for value in column]
@@ -236,7 +238,9 @@ class Validation(Judged):
         finite = [each for each in found if each is not None]
         where = {"cells": "a grade of a segment", "grades": "a grade", "segments": "a segment", "days": "a day"}
         place = where[self.main_table] if self.main_table is not None else "all rows together"
-        unseen = f"In {len(found) - len(finite):,} of {len(found):,} no difference would have been seen. " if finite != found else ""
+        unseen = (
+            f"In {len(found) - len(finite):,} of {len(found):,} no difference would have been seen. " if finite != found else ""
+        )
         if not finite:
             return f"No difference in {place} would have been seen."
         least, most = percent(min(finite)), percent(max(finite))
@@ -337,7 +341,7 @@ def _rounded(value: Any) -> Any:
 
 
 def name_of(row: dict[str, Any]) -> str:
-    """What a row of a table is called: its grade, its segment, both, or its day."""
+    """The name of a row of a table: its grade, its segment, both, or its day."""
     return " / ".join(printable(str(row[name])) for name in KEYS if name in row)
 
 
@@ -355,8 +359,8 @@ def validate(counts: CanonicalCounts, options: ValidationOptions, source: dict[s
     names, groups = list[tuple[str, dict[str, Key]]](), list[CanonicalCounts]()
     for table, by in TABLES.items():
         if all(name in counts.keys for name in by):
-            for keys, own in counts.groups(*by):
-                names.append((table, dict(zip(by, keys, strict=True))))
+            for found, own in counts.groups(*by):
+                names.append((table, dict(zip(by, found, strict=True))))
                 groups.append(own)
     figures = _figures([*groups, counts], options)
     tables: dict[str, list[dict[str, Any]]] = {}
@@ -380,10 +384,12 @@ def _tests(
     found = tests_of_cells(
         cells, parts, whole=not counts.are_means, asset_correlation=options.asset_correlation, test_level=options.test_level
     )
-    of_all = {row.pop("test"): row for row in found.to_dict()["tests"] if row.pop("scope") == ALL and row.pop("holm", True) is None}
+    of_all = {
+        row.pop("test"): row for row in found.to_dict()["tests"] if row.pop("scope") == ALL and row.pop("holm", True) is None
+    }
     if not counts.are_means:
         return of_all, found.curve.tolist()
-    # What is told of Jeffreys' test and of correlated labels depends on single predictions, too.
+    # The remarks on Jeffreys' test and on correlated labels depend on single predictions, too.
     return {name: of_all[name] if name == OF_GRADES else None for name in (*of_all, *found.left_out, "mid_p")}, []
 
 
@@ -447,7 +453,7 @@ def detectable(means: Float64s, counts: Int64s, levels: Float64s, power: float, 
     tails = levels / (2.0 if side == "both" else 1.0)
     mixed = np.ones(len(counts), np.bool_)
     found = []
-    for centres in ((means,) if side == "upper" else (1.0 - means,) if side == "lower" else (means, 1.0 - means)):
+    for centres in (means,) if side == "upper" else (1.0 - means,) if side == "lower" else (means, 1.0 - means):
         first = np.maximum(first_above(centres, counts, tails), np.ceil(counts * centres + 1.0).astype(np.int64))
         found.append(reached(first, counts, power, mixed) - centres)
     if len(found) == 1:
@@ -458,11 +464,11 @@ def detectable(means: Float64s, counts: Int64s, levels: Float64s, power: float, 
     return np.where(unseen, math.inf, both)
 
 
-# ------------------------------------------------------------------------------------------------- what users call
+# ------------------------------------------------------------------------------------------------- for users
 
 
 def check_options(side: str, test_level: float, power: float, asset_correlation: float | None) -> ValidationOptions:
-    """What a validation is asked, checked."""
+    """The questions of a validation, checked."""
     if asset_correlation is not None:
         asset_correlation = check_unit_interval(asset_correlation, "asset_correlation", open_right=True)
     side = check_choice(side, "side", ("both", "upper", "lower"))
@@ -486,7 +492,7 @@ def assess(
     asset_correlation: float | None = None,
     **options: Any,
 ) -> Any:
-    """Is this calibrated, in each grade and segment? Of given predictions, of a classifier, or of a fitted model.
+    """Are given predictions, a classifier or a fitted model calibrated, in each grade and segment?
 
     Parameters
     ----------
@@ -495,9 +501,9 @@ def assess(
         them; or a classifier with ``predict_proba`` for two classes, whose second is the event; or a model, a set or a fitted
         calibrator of fastbin.
     data : array-like of shape (n,), table, or pair
-        Of given predictions: what happened, bool or numbers that equal 0 or 1. Of a column: a table of any library that
-        `fastbin.engines.fit` takes, or the path of a file. Of a classifier: ``(X, y)``. Of a model: ``(scores, labels)``, or a
-        table with the columns `score` and `label`.
+        For given predictions, what happened: bool or numbers that equal 0 or 1. For a column: a table of any library that
+        `fastbin.engines.fit` takes, or the path of a file. For a classifier: ``(X, y)``. For a model: ``(scores, labels)``, or
+        a table with the columns `score` and `label`.
     by, segment : array-like of shape (n,), or str, optional
         The grade and the segment of each row, integers or text, a missing one refused; of a table the names of the columns. Of
         a set of models, `segment` is the key of each row.
@@ -558,7 +564,11 @@ def assess(
             remedy = "pass what model.predict gives as predictions, or use fastbin.assess.audit_groups"
             raise InputError("is about given predictions, and a model is assessed bin by bin", remedy, argument=name)
         return _assess_model(
-            given, data, segment, columns, {"sample_weight": sample_weight, "positive": positive, "test_level": test_level, **options}
+            given,
+            data,
+            segment,
+            columns,
+            {"sample_weight": sample_weight, "positive": positive, "test_level": test_level, **options},
         )
     if options:
         raise InputTypeError(f"{next(iter(options))} is an option about models, and predictions are given; leave it out")
@@ -569,7 +579,7 @@ def assess(
     for name, value in (("score", score), ("label", label)):
         if value is not None:
             remedy = "name the column of predictions too, as a text, or pass the labels as data"
-            raise InputError("names a column, and the predictions are no column of a table", remedy, argument=name)
+            raise InputError("names a column, and the predictions are given themselves", remedy, argument=name)
     if hasattr(given, "predict_proba"):
         given, data, positive = _of_classifier(given, data, positive)
     keys = {"segment": segment, "grade": by, "day": day}
@@ -603,7 +613,7 @@ def _of_classifier(classifier: Any, data: Any, positive: Any) -> tuple[Any, Any,
 
 
 def _assess_model(model: Any, data: Any, segment: Any, columns: dict[str, Any], options: dict[str, Any]) -> Any:
-    """What the packages above give for models; found by their names, as imports go down."""
+    """The result of the packages above for models; they are found by their names, as imports go down."""
     if columns["score"] is None and columns["label"] is None:
         if not isinstance(data, tuple) or len(data) != 2:
             remedy = "pass (scores, labels), or a table with score= and label=, the names of its columns"

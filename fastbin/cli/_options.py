@@ -197,7 +197,8 @@ predictions = together(
         "Default: both.",
     ),
     option(
-        "--asset-correlation R", "Of --predictions: also Vasicek's test of defaults that share a factor, with this correlation.",
+        "--asset-correlation R",
+        "Of --predictions: also Vasicek's test of defaults that share a factor, with this correlation.",
         float,
     ),
     collected("asked", PredictionOptions, *PredictionOptions._fields),

@@ -56,9 +56,8 @@ def refuse_options_of_models(given: dict[str, Any], rows: RowOptions) -> None:
 def _checked(asked: PredictionOptions, test_level: float) -> ValidationOptions:
     from fastbin.assess.validation import ValidationOptions, check_options
 
-    given = {"test_level": test_level, "power": POWER, "asset_correlation": asked.asset_correlation}
     try:
-        return check_options(asked.side or ValidationOptions().side, **given)
+        return check_options(asked.side or ValidationOptions().side, test_level, POWER, asked.asset_correlation)
     except InputError as error:
         raise InputError(error.rendered(subject_of(error), in_shell=True)) from error
 

@@ -25,10 +25,9 @@ from fastbin.cli._tables import (
     errors_in,
     is_vector,
     keys_like,
-    read_text,
 )
 from fastbin.io import Table
-from fastbin.tables.columns import read_numbers
+from fastbin.tables.columns import read_numbers, read_text
 from fastbin.tables.table import PARQUET_SUFFIXES, arrow
 
 if TYPE_CHECKING:

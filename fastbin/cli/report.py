@@ -44,10 +44,10 @@ DIFFERS = 3  # the exit code where a figure of a report differs
 )  # fmt: skip
 @options.option("--title TEXT", "The heading of the page.", default="Calibration report")
 @options.option("--counts FILE", "Without MODEL and FILE: a table of counts of given predictions, by grade, segment or day.")
-@options.option("--before REPORT", "Of predictions: an earlier report as JSON; the page says what changed.", options.PATH)
+@options.option("--before REPORT", "With predictions: an earlier report as JSON; the page says what changed.", options.PATH)
 @options.option(
-    "--check REPORT", "Compute every figure of this report of predictions (JSON) again, from its counts and from FILE, if that is "
-    "given; exit with 3 if one differs.", options.PATH,
+    "--check REPORT", "Compute every figure of this report of predictions (JSON) again, from its counts, and from FILE where "
+    "that is given; exit with 3 if one differs.", options.PATH,
 )  # fmt: skip
 @options.filing
 @click.argument("model", type=options.PATH, required=False)
@@ -85,7 +85,8 @@ def command(
         raise click.UsageError("-o - and --json would both write to standard output; name a file")
     about_page = {"title": title, "prepared_by": prepared_by, "role": role, "date": date}
     if counts is not None or asked.predictions is not None:
-        return _report_predictions(model, file, counts, before, asked, rows, settings, outputs, as_json, quiet, about_page)
+        _report_predictions(model, file, counts, before, asked, rows, settings, outputs, as_json, quiet, about_page)
+        return None
     asked.refuse_idle(but=("side",))
     if before is not None:
         raise click.UsageError("--before is about a report of --predictions or --counts; leave it out")

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._base.array_types import Float64s
 from fastbin._base.errors import InputTypeError
 from fastbin._base.html import badge, bullets, escape, folded, paragraph
 from fastbin._base.html import table as html_table
@@ -31,8 +30,8 @@ TESTED = {*P_VALUES.values(), "detectable, %"}
 
 ASSUMED = (
     "The rows are new: neither the classifier nor its calibration has seen them. No test can find that out.",
-    "Labels are independent, given the predictions: one row for each obligor, and no common shock. Where defaults are correlated, "
-    "the exact tests contradict too often; Vasicek's test allows for a correlation that is given.",
+    "Labels are independent, given the predictions: one row for each obligor, and no common shock. Where defaults are "
+    "correlated, the exact tests contradict too often; Vasicek's test allows for a correlation that is given.",
     "The grades, segments, the side and the level were chosen before the labels were seen.",
 )
 MEANS = (
@@ -63,7 +62,7 @@ def render(
 
 
 def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
-    """What was checked, on which rows, what was found, and what would have been seen, by name."""
+    """The rows that were checked, the question, the verdict, and which difference would have been seen, by name."""
     sides = {
         "both": "on both sides",
         "upper": "too low, against higher frequencies",
@@ -182,8 +181,9 @@ def _shown(word: str) -> str:
 def _recheck(found: Validation) -> str:
     n = len(found.counts.counts)
     told = (
-        f"Every figure here is computed from {n:,} rows of counts: how many rows have each prediction in each grade and segment, "
-        "and how many of them label 1. The JSON of this report (fastbin report -o report.json) has all figures with both digests."
+        f"Every figure here is computed from {n:,} rows of counts: how many rows have each prediction in each grade and "
+        "segment, and how many of them label 1. The JSON of this report (fastbin report -o report.json) has all figures with "
+        "both digests."
     )
     command = "<pre>fastbin report --check report.json</pre>"
     return paragraph(told) + command + paragraph("It computes every figure again, and names the first that differs.")
@@ -196,18 +196,21 @@ def _picture(found: Validation) -> str:
     rows = found.ordered(found.main_table)
     if 0 < len(rows) <= MOST_DRAWN:
         caption = (
-            "Each row of the table: the exact interval of its frequency (line), the frequency seen (dot), and the mean prediction "
-            "(bar). A bar outside of the line is more than chance explains in that row by itself; the verdict shares the level."
+            "Each row of the table: the exact interval of its frequency (line), the frequency seen (dot), and the mean "
+            "prediction (bar). A bar outside of the line is more than chance explains in that row by itself; the verdict "
+            "shares the level."
         )
         level = f"{100.0 * (1.0 - found.test_level):g} % interval"
-        columns: list[Float64s] = [np.array([row[name] for row in rows]) for name in ("mean_prediction", "rate", "interval")]
+        means, rates, intervals = (np.array([row[name] for row in rows]) for name in ("mean_prediction", "rate", "interval"))
         wrong = [row[found.deciding("verdict")] != NOT_CONTRADICTED for row in rows]
-        draw: Any = partial(grades_plot, [name_of(row) for row in rows], *columns, wrong, level=level)
+        draw = partial(grades_plot, [name_of(row) for row in rows], means, rates, intervals, wrong, level=level)
         svg = svg_of((6.4, 1.3 + 0.3 * len(rows)), draw)
     elif found.counts.are_means:
         return ""
     else:
-        caption = "Predictions in bins against what happened, with exact intervals. Where they miss the diagonal, chance does not "
+        caption = (
+            "Predictions in bins against what happened, with exact intervals. Where they miss the diagonal, chance does not "
+        )
         caption += "explain the distance."
         caption += " The line is the isotonic (CORP) curve." if found.curve else ""
         svg = svg_of((4.2, 4.5), partial(_draw_reliability, found))
@@ -235,9 +238,9 @@ def check_before(before: Any) -> Mapping[str, Any] | None:
 
 
 READING = f"""
-<p>A <em>prediction</em> is a probability of label 1, such as a probability of default. Predictions are <em>calibrated</em> if each
-row has label 1 with its prediction as chance. The <em>p value</em> is the chance of a number of ones as far from the expected
-one, if they are: exact, from the law of a sum of independent labels. <em>Holm</em> is the p value adjusted for the number of
+<p>A <em>prediction</em> is a probability of label 1, such as a probability of default. Predictions are <em>calibrated</em> if
+each row has label 1 with its prediction as chance. The <em>p value</em> is the chance of a number of ones as far from the
+expected one, if they are: exact, from the law of a sum of independent labels. <em>Holm</em> is the p value adjusted for the number of
 rows in all tables together: where it is at most the level, the verdict is <em>too low</em> (more happened than was predicted)
 or <em>too high</em>. <em>Jeffreys</em> is the test of the European Central Bank for probabilities of default, which is not
 exact. <em>Detectable</em> is the least difference of mean prediction and frequency that these rows would have shown with the

@@ -120,7 +120,7 @@ def _agree(stored: Any, found: Any) -> bool:
 
 
 def changes(before: Mapping[str, Any], after: Validation) -> dict[str, list[Any]]:
-    """What changed since an earlier report, row by row of its main table: rows, rates, mean predictions and verdicts."""
+    """The differences to an earlier report, row by row of the main table: rows, rates, mean predictions and verdicts."""
     table = after.main_table
     now = {name_of(row): row for row in after.ordered(table)}
     then = {name_of(row): row for row in before["figures"].get("tables", {}).get(table, [])}

@@ -5,7 +5,7 @@ Only the operations that all of them have are used. Conditional expressions, and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,14 +21,22 @@ FLOAT, INTEGER, BOOLEAN, TEXT = "real numbers", "integers", "booleans", "text"
 
 
 class Names(NamedTuple):
-    """The columns that hold what a fit or an assessment needs."""
+    """The columns that hold what a fit needs."""
 
     score: str
     label: str
     weight: str | None = None
     segment: str | None = None
-    grade: str | None = None
-    day: str | None = None
+
+
+class ColumnNames(Protocol):
+    """Columns of a table, those of scores and of weights among them."""
+
+    @property
+    def score(self) -> str: ...
+    @property
+    def weight(self) -> str | None: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
 
 class Frame(Protocol):
@@ -96,7 +104,7 @@ class NarwhalsFrame:
         self._frame, self._nw, self._decimals = frame, narwhals(), decimals
 
     @classmethod
-    def of(cls, table: Any, package: str, wanted: list[str], names: Names) -> NarwhalsFrame:
+    def of(cls, table: Any, package: str, wanted: list[str], names: ColumnNames) -> NarwhalsFrame:
         """These columns of a table that Narwhals accepts, and nothing that could clash with the names in queries."""
         frame = _frame_of(table, package, wanted, names)
         engine = frame.implementation
@@ -189,7 +197,7 @@ class NarwhalsFrame:
         return small.lazy() if isinstance(self._frame, nw.LazyFrame) else small
 
 
-def _frame_of(table: Any, package: str, wanted: list[str], names: Names) -> Any:
+def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -> Any:
     """These columns as a frame of Narwhals, of values that are compared as themselves, without an index."""
     if package == "pyarrow":
         table = _checked(table.select(wanted), names)
@@ -203,7 +211,7 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: Names) -> Any:
         raise InputTypeError(f"table is of type {type(table).__name__}, which Narwhals does not know: {error}") from error
 
 
-def _checked(table: Any, names: Names) -> Any:
+def _checked(table: Any, names: ColumnNames) -> Any:
     """An Arrow table whose scores that are integers are the nearest doubles, which Arrow refuses to make of great ones."""
     pa = pyarrow()
     table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table

@@ -17,7 +17,7 @@ from fastbin.tables.replay import Replay
 from fastbin.tables.table import Table, check_columns, pyarrow, sliced
 
 if TYPE_CHECKING:
-    from fastbin.tables.frames import Frame, Names
+    from fastbin.tables.frames import ColumnNames, Frame
 
 # How rows may be counted.
 ENGINES = ("auto", "stream", "group-by")
@@ -195,7 +195,7 @@ class Opened:
             return _of_interface(table)
         return _refuse(table) if stream is None else stream
 
-    def frame(self, names: Names) -> Frame:
+    def frame(self, names: ColumnNames) -> Frame:
         """These columns of a table of an engine, for queries that group its rows."""
         is_spark = self.package == "pyspark"
         if not self.is_frame:

@@ -1,4 +1,4 @@
-"""Counts of given predictions and the figures of each table, row by row with exact fractions; twin of fastbin.assess.validation.
+"""Counts of given predictions and the figures of each table, with exact fractions; the twin of fastbin.assess.validation.
 
 Slow in the number of samples: meant for some tens of rows.
 """
@@ -44,7 +44,7 @@ def p_of_mean(mean: Fraction, n: int, ones: int, side: str) -> Fraction:
 
 
 def jeffreys(mean: float, n: int, ones: int, side: str) -> float:
-    """The chance that a rate with the law Beta(ones + 1/2, n - ones + 1/2) is at most the mean, or at least, or twice the less."""
+    """The chance that a rate with the law Beta(ones + 1/2, n - ones + 1/2) is at most the mean, or at least; or twice it."""
     law = beta(ones + 0.5, n - ones + 0.5)
     return {"upper": law.cdf(mean), "lower": law.sf(mean), "both": 2 * min(law.cdf(mean), law.sf(mean))}[side]
 
@@ -64,7 +64,7 @@ def least_rejected(mean: float, n: int, level: float) -> int:
 
 
 def detectable(mean: float, n: int, level: float, power: float) -> float:
-    """The least difference upwards that is seen with this power whatever mix of frequencies makes it; infinity if there is none.
+    """The least difference upwards that is seen with this power whatever mix of frequencies makes it; infinity if none.
 
     By halving: the binomial chance of being rejected, which bounds that of a mix whose mean is at least the number rejected.
     """

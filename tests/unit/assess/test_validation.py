@@ -143,7 +143,15 @@ def test_what_means_determine_is_the_same_and_the_rest_is_none_and_listed(of_arr
     compare(of_arrays.figures, found.figures, "")
     listed = {place.removeprefix("tables.") for place in absent}
     assert listed <= set(found.not_determined)
-    assert {"verdict", "cells.p_value", "grades.holm", "portfolio.verdict", "tests.spiegelhalter", "tests.auc", "curve"} <= listed
+    assert {
+        "verdict",
+        "cells.p_value",
+        "grades.holm",
+        "portfolio.verdict",
+        "tests.spiegelhalter",
+        "tests.auc",
+        "curve",
+    } <= listed
     assert of_arrays.not_determined == ()
     assert found.figures["verdict_of_mean"] == of_arrays.figures["verdict_of_mean"] == found.verdict
 
@@ -181,7 +189,9 @@ def test_figures_are_those_of_the_reference(drawn: Any) -> None:
         mean = sum((Fraction(row[2]) for row in part), Fraction(0)) / n
         assert (figures["n"], figures["ones"]) == (n, ones)
         assert figures["mean_prediction"] == pytest.approx(float(mean), abs=1e-15)
-        assert figures["p_value"] == pytest.approx(float(slow.exact_p([row[2] for row in part], ones, side)), rel=1e-9, abs=1e-13)
+        assert figures["p_value"] == pytest.approx(
+            float(slow.exact_p([row[2] for row in part], ones, side)), rel=1e-9, abs=1e-13
+        )
         means.append(slow.p_of_mean(Fraction(figures["mean_prediction"]), n, ones, side))
         assert figures["jeffreys"] == pytest.approx(slow.jeffreys(float(mean), n, ones, side), rel=1e-9, abs=1e-12)
     exact = [slow.exact_p([row[2] for row in part], sum(row[3] for row in part), side) for part in own]

@@ -62,12 +62,20 @@ def test_the_json_is_that_of_the_library_from_whatever_file() -> None:
 
 
 def test_the_page_says_what_changed() -> None:
-    found = run("--counts", "counts.csv", "--side", "upper", "-o", "page.html", "--before", "report.json", "--role", "Validation")
+    found = run(
+        "--counts", "counts.csv", "--side", "upper", "-o", "page.html", "--before", "report.json", "--role", "Validation"
+    )
     assert found.exit_code == 0, found.output
     assert "page.html: 1,000 rows." in found.stdout
     assert "predictions are too low in C" in found.stdout
     page = Path("page.html").read_text()
-    for told in ("Since the last report", "counts.csv", "too low, against higher frequencies", "Validation", "SHA-256 of counts.csv"):
+    for told in (
+        "Since the last report",
+        "counts.csv",
+        "too low, against higher frequencies",
+        "Validation",
+        "SHA-256 of counts.csv",
+    ):
         assert told in page
 
 
