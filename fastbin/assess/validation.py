@@ -73,6 +73,8 @@ class Validation(Judged):
     ----------
     verdict : {"too low", "too high", "contradicted", "not contradicted"}
         Of all tables together: "too low" if predictions are in some row and too high in none, "contradicted" if both occur.
+    options : tuple
+        The questions, by name: `side`, `test_level`, `power` and `asset_correlation`.
     side : {"both", "upper", "lower"}
     test_level : float
         The chance that calibrated predictions are contradicted in any row of any table.
@@ -110,30 +112,37 @@ class Validation(Judged):
 
     @property
     def side(self) -> str:
+        """Which frequencies are looked for: above the predictions ("upper"), below them, or both."""
         return self.options.side
 
     @property
     def test_level(self) -> float:
+        """The chance that calibrated predictions are contradicted in any row of any table."""
         return self.options.test_level
 
     @property
     def power(self) -> float:
+        """The chance with which the differences called detectable would have been seen."""
         return self.options.power
 
     @property
     def asset_correlation(self) -> float | None:
+        """The correlation of the tests that allow for correlated labels."""
         return self.options.asset_correlation
 
     @property
     def n_samples(self) -> int:
+        """Rows that were assessed, frequencies counted."""
         return self.counts.n_samples
 
     @property
     def n_positive(self) -> int:
+        """Rows with label 1."""
         return self.counts.n_ones
 
     @property
     def verdict(self) -> str:  # type: ignore[override]
+        """The verdict of all tables together; by means where only these are known."""
         return joint_direction(row[self.deciding("verdict")] for row in self.deciding_rows)
 
     def deciding(self, name: str) -> str:
@@ -162,6 +171,7 @@ class Validation(Judged):
 
     @property
     def not_determined(self) -> tuple[str, ...]:
+        """The figures that are None as the counts do not determine them."""
         if not self.counts.are_means:
             return ()
         places = ["portfolio", *self.tables]
