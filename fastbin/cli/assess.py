@@ -21,6 +21,7 @@ from fastbin.cli._tables import (
     LabelledColumns,
     RowOptions,
     TooManyRows,
+    as_keys,
     class_columns,
     classes_of,
     errors_in,

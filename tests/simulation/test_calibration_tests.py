@@ -38,7 +38,8 @@ def exact_shares(n: int, rate: float, runs: int) -> dict[str, float]:
     """Of the exact tests of the number of ones, in a grade and in a portfolio."""
     found = {}
     for scope in (one_prediction, many_predictions):
-        found |= {name: share for name, (share, _) in rejected(scope(n, rate), of_counts, runs, seed=1).items() if is_exact(name)}
+        shares = rejected(scope(n, rate), of_counts, runs, seed=1)
+        found |= {name: share for name, (share, _) in shares.items() if is_exact(name)}
     assert len(found) == 4
     return found
 
