@@ -31,7 +31,7 @@ from fastbin.assess.cell_tests import (
 )
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.predictions_check import ALL, check_predictions, graded_samples, holm
-from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, shown_p
+from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, p_is, shown_p
 
 CONTRADICTED = "contradicted"
 MOST_SHOWN = 400  # rows of a table that is printed
@@ -154,7 +154,7 @@ class CalibrationTests(Table):
         expected = f"{self.mean_prediction * self.n_samples:.4g}"
         rows = f"{self.n_samples:,} new rows, with {self.label_sum:,} ones where {expected} are expected"
         exact = next((row for row in self.figures if row.scope is None and row.test in _EXACT), None)
-        tested = "" if exact is None else f", exact p = {shown_p(exact.value.p_value or 0.0)}"
+        tested = "" if exact is None else f", exact p {p_is(exact.value.p_value or 0.0)}"
         parts = [f"Calibration is {self.verdict} by {rows} (level {self.test_level:g}{tested})"]
         if self.n_grades:
             names = [printable(str(row.scope)) for row in self._wrong_grades()]

@@ -23,7 +23,7 @@ from fastbin.assess.certificate_check import Part, TestedParts, check_certificat
 from fastbin.assess.metrics import brier_score, log_loss
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import N_BINS, Samples, check_samples, rows_of_each
-from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, NEW_ROWS, NO_CLAIM, Judged, joint_verdict, judged, shown_p
+from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, NEW_ROWS, NO_CLAIM, Judged, joint_verdict, judged, p_is
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.certificate import name_bins, name_cell, sureness
 from fastbin.intervals import bonferroni, clopper_pearson, sidak
@@ -358,7 +358,7 @@ class GroupAudit(Judged):
 
     def _statement(self) -> str:
         found = [group for group in self.groups if group.verdict == CONTRADICTED]
-        p_value = shown_p(self.p_value)
+        p_value = p_is(self.p_value)
         worst = max(self.groups, key=lambda group: group.epsilon)
         certified = (
             f"The {self.n_samples:,} test samples themselves certify a distance of {worst.epsilon:.4f} in every group (the "
@@ -368,14 +368,14 @@ class GroupAudit(Judged):
             where = "; ".join(f"{printable(group.name)} ({group._where(CONTRADICTED)})" for group in found[:MOST_NAMED])
             more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
             of_all = f"{len(found)} of {len(self.groups)} groups"
-            return f"Contradicted in {of_all}: {where}{more} (p = {p_value}, level {self.test_level:g}). {certified}"
+            return f"Contradicted in {of_all}: {where}{more} (p {p_value}, level {self.test_level:g}). {certified}"
         if self.verdict == CONFIRMED:
             return f"Confirmed in all {len(self.groups)} groups (level {self.test_level:g}). {certified}"
         if self.verdict == NO_CLAIM:
             return f"No claim: the promise leaves out every bin that holds test samples. {certified}"
         n_confirmed = sum(group.verdict == CONFIRMED for group in self.groups)
         return (
-            f"Not contradicted in any of {len(self.groups)} groups (p = {p_value}, level {self.test_level:g}), and confirmed "
+            f"Not contradicted in any of {len(self.groups)} groups (p {p_value}, level {self.test_level:g}), and confirmed "
             f"in {n_confirmed} of them. {certified}"
         )
 

@@ -13,7 +13,7 @@ from fastbin._base.checks import check_choice, check_count, check_scores, refuse
 from fastbin._base.errors import InputError
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.cell_tests import chi_square_p
-from fastbin.assess.verdict import known, shown_p
+from fastbin.assess.verdict import known, p_is
 from fastbin.intervals.binomial import as_counts
 
 MINOR, MAJOR = 0.1, 0.25  # the usual rule of thumb, whatever the numbers of rows
@@ -69,7 +69,7 @@ class PopulationStability(Table):
         size = "no notable" if self.index < MINOR else "a minor" if self.index < MAJOR else "a major"
         chance = f"{self.expected:.4f} is expected by chance"
         if not math.isnan(self.p_value):
-            chance += f", p = {shown_p(self.p_value)}"
+            chance += f", p {p_is(self.p_value)}"
         return f"The population stability index of {sizes} is {self.index:.4f}: {size} shift by the usual rule ({chance})"
 
     def to_dict(self) -> dict[str, Any]:

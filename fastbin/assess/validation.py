@@ -28,7 +28,7 @@ from fastbin.assess.cell_tests import vasicek
 from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, count_arrays, count_table, read_counts
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.predictions_check import ALL, TOO_HIGH, TOO_LOW, holm, of_side, tails_of_ones
-from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, NOT_CONTRADICTED, Judged, known, shown_p
+from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, NOT_CONTRADICTED, Judged, known, p_is, shown_p
 from fastbin.export.form import as_vector_model
 from fastbin.intervals.binomial import ends_of_rows, special_functions
 
@@ -225,7 +225,7 @@ class Validation(Judged):
         p_values = [row[self.deciding("holm" if self.tables else "p_value")] for row in deciding]
         level = f"level {self.test_level:g}" + (f", Holm over {len(deciding)} {self._what}" if self.tables else "")
         which = "adjusted p" if self.tables else "p"
-        evidence = f"smallest {which} = {shown_p(min(p_values))}, {level}"
+        evidence = f"smallest {which} {p_is(min(p_values))}, {level}"
         if verdict == NOT_CONTRADICTED:
             return f"Calibration is not contradicted by {rows} ({evidence}). {self.seen}"
         told = []

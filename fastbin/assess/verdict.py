@@ -189,7 +189,7 @@ class CertificateCheck(_Check):
         return {**head, **self._sizes(), "requires": NEW_ROWS, "bins": as_records(self._columns())}
 
     def _statement(self) -> str:
-        rows, p_value = f"{self.n_samples:,} new rows", shown_p(self.p_value)
+        rows, p_value = f"{self.n_samples:,} new rows", p_is(self.p_value)
         frequency = f"the frequency{of_event(self.event)}"
         what, law = f"{frequency} lies outside the promised range", "exact binomial intervals"
         if self.mean_served is not None:
@@ -198,7 +198,7 @@ class CertificateCheck(_Check):
         level = f"{law}, {sureness(self.test_level)} all at once"
         if self.verdict == CONTRADICTED:
             where = name_bins(self.bins_with(CONTRADICTED))
-            return f"Contradicted by {rows}: in {where} {what} ({level}; p = {p_value} after Bonferroni)."
+            return f"Contradicted by {rows}: in {where} {what} ({level}; p {p_value} after Bonferroni)."
         if self.verdict == CONFIRMED:
             return f"Confirmed by {rows}: in every bin the interval lies within what was promised ({level})."
         if self.is_calibration_set:
@@ -334,7 +334,7 @@ class SetCheck(_Check):
             what = f"the frequencies{of_event(self.event)} lie outside the promised range"
             return (
                 f"Contradicted by {rows}: of {models}, {what} for {', '.join(where)}{more} "
-                f"({level}; p = {shown_p(self.p_value)} after Bonferroni)."
+                f"({level}; p {p_is(self.p_value)} after Bonferroni)."
             )
         if self.verdict == CONFIRMED:
             return f"Confirmed by {rows}: in every bin of {models} the interval lies within what was promised ({level})."
@@ -377,6 +377,11 @@ def interval_title(title: str, alpha: float) -> str:
 def shown_p(p_value: float) -> str:
     """A p-value in words."""
     return f"{p_value:.2g}" if p_value >= 1e-4 else "below 0.0001"
+
+
+def p_is(p_value: float) -> str:
+    """The same after "p": an equals sign, or what it is below."""
+    return f"= {p_value:.2g}" if p_value >= 1e-4 else "below 0.0001"
 
 
 def known(number: float) -> float | None:

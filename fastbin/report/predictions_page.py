@@ -16,7 +16,7 @@ from fastbin._base.table import as_html, in_words
 from fastbin.assess.catalogue import CATALOGUE
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.validation import MOST_TESTED, P_VALUES, TABLES, Validation, name_of, percent
-from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, shown_p
+from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, p_is, shown_p
 from fastbin.plots._style import Axes, look_of
 from fastbin.plots.grades import grades_plot
 from fastbin.plots.reliability import reliability_diagram
@@ -108,7 +108,7 @@ def _summary(found: Validation) -> str:
     p_value = all_rows[found.deciding("p_value")]
     of_all = (
         f"All rows together: {found.n_positive:,} with label 1, where {all_rows['expected']:,.1f} were expected "
-        f"({_difference(all_rows)}; p = {shown_p(p_value)}, a test by itself)."
+        f"({_difference(all_rows)}; p {p_is(p_value)}, a test by itself)."
     )
     sentence, _, rest = found.sentence.partition(". ")
     return paragraph(f"{sentence}.", "promise") + paragraph(rest) + paragraph(of_all)
@@ -242,7 +242,7 @@ READING = f"""
 each row has label 1 with its prediction as chance. The <em>p value</em> is the chance of a number of ones as far from the
 expected one, if they are: exact, from the law of a sum of independent labels. <em>Holm</em> is the p value adjusted for the
 number of rows in all tables together: where it is at most the level, the verdict is <em>too low</em> (more happened than was
-predicted) or <em>too high</em>. <em>Jeffreys</em> is the test of the European Central Bank for probabilities of default, which is not
-exact. <em>Detectable</em> is the least difference of mean prediction and frequency that these rows would have shown with the
-stated power. <em>Not contradicted</em> does not say that predictions are right. {NEW_ROWS}</p>
+predicted) or <em>too high</em>. <em>Jeffreys</em> is the test of the European Central Bank for probabilities of default,
+which is not exact. <em>Detectable</em> is the least difference of mean prediction and frequency that these rows would have
+shown with the stated power. <em>Not contradicted</em> does not say that predictions are right. {NEW_ROWS}</p>
 """

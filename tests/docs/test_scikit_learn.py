@@ -63,3 +63,20 @@ def test_scripts(script: str, arguments: list[str], names: tuple[str, str], tmp_
     assert str(certificate) in result.stdout
     assert certificate.n_samples == (5625 if script == "credit" else 170)
     assert "</html>" in page.read_text(encoding="utf8")
+
+
+def test_the_worked_case_of_a_validation(tmp_path: Path) -> None:
+    """examples/validation.py finds what docs/validation.md says of it."""
+    path, data = REPOSITORY / "examples" / "validation.py", REPOSITORY / "tests" / "data" / "credit.csv.gz"
+    start = f"import os, runpy, sys; os.chdir({str(tmp_path)!r}); sys.argv = {[str(path), str(data)]!r}; "
+    result = run_python("-c", start + f"runpy.run_path({str(path)!r})")
+    assert result.returncode == 0, result.stderr
+    first, second = (line for line in result.stdout.splitlines() if line.startswith("Calibration is"))
+    assert "predictions are too low in A, B, C and too high in E, F, H" in first
+    assert second.startswith("Calibration is not contradicted by 7,500 new rows")
+    page = (REPOSITORY / "docs" / "validation.md").read_text(encoding="utf8")
+    for line in result.stdout.split("Calibration is not contradicted")[0].splitlines():
+        cells = line.replace("too low", "").replace("too high", "").replace("not contradicted", "").split()
+        if cells and cells[0] in "ABCDEFGH":
+            assert f"| {cells[0]} | {cells[1]} | {cells[2]} | " in page
+    assert len((tmp_path / "validated.csv").read_text().splitlines()) == 7501

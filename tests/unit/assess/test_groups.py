@@ -96,7 +96,7 @@ def test_verdicts_of_groups() -> None:
     audit = assess.audit_groups(model, *cells_of({"a": [0.2, 0.5, 0.8], "b": [0.2, 0.7, 0.8]}, 20000))
     assert (audit.verdict, audit["a"].verdict, audit["b"].verdict) == ("contradicted", "confirmed", "contradicted")
     assert audit["b"].verdicts == ("confirmed", "contradicted", "confirmed")
-    assert str(audit).startswith("Contradicted in 1 of 2 groups: b (bin 1) (p = below 0.0001, level 0.05). The 120,000 test")
+    assert str(audit).startswith("Contradicted in 1 of 2 groups: b (bin 1) (p below 0.0001, level 0.05). The 120,000 test")
     kept = assess.audit_groups(model, *cells_of({"a": [0.2, 0.5, 0.8], "b": [0.21, 0.5, 0.79]}, 20000))
     assert kept.verdict == "confirmed"
     assert str(kept).startswith("Confirmed in all 2 groups")
