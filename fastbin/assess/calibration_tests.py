@@ -34,7 +34,7 @@ from fastbin.assess.predictions_check import ALL, check_predictions, graded_samp
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, p_is, shown_p
 
 CONTRADICTED = "contradicted"
-MOST_SHOWN = 400  # rows of a table that is printed
+MOST_SHOWN, MOST_NAMED = 400, 12  # rows of a table that is printed, grades in a sentence
 LEAST_GROUPS = 2  # of the chi-square test between deciles; with one it is that of the mean
 
 
@@ -151,22 +151,25 @@ class CalibrationTests(Table):
         return {note: number for number, note in enumerate(dict.fromkeys(filter(None, self._notes())), 1)}
 
     def _about(self) -> str:
-        expected = f"{self.mean_prediction * self.n_samples:.4g}"
+        mean = self.mean_prediction * self.n_samples
+        expected = f"{mean:,.1f}" if mean >= 0.1 or mean == 0.0 else f"{mean:.2g}"
         rows = f"{self.n_samples:,} new rows, with {self.label_sum:,} ones where {expected} are expected"
         exact = next((row for row in self.figures if row.scope is None and row.test in _EXACT), None)
         tested = "" if exact is None else f", exact p {p_is(exact.value.p_value or 0.0)}"
         parts = [f"Calibration is {self.verdict} by {rows} (level {self.test_level:g}{tested})"]
         if self.n_grades:
             names = [printable(str(row.scope)) for row in self._wrong_grades()]
-            where = f"in {', '.join(names)}" if names else "in none"
+            named = names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED:,} more"]
+            where = f"in {', '.join(named)}" if names else "in none"
             parts.append(f"of {self.n_grades:,} grades {where} after Holm's adjustment")
         others = [row.test for row in self.figures if row.scope is None and row.test not in _EXACT and self._is_small(row)]
         if others:
-            parts.append(f"p-values of all rows at or below the level, not adjusted for their number: {', '.join(others)}")
+            parts.append(f"other tests of all rows at or below the level, not adjusted for their number: {', '.join(others)}")
         return f"{'; '.join(parts)}. {NEW_ROWS.rstrip('.')}"
 
     def _is_small(self, row: FigureRow) -> bool:
-        return row.value.p_value is not None and row.value.p_value <= self.test_level
+        """Whether the p-value is small, and nothing warns of it."""
+        return not row.value.warning and row.value.p_value is not None and row.value.p_value <= self.test_level
 
     def _wrong_grades(self) -> Iterator[FigureRow]:
         for row in self.figures:

@@ -414,7 +414,7 @@ def two_grades(**options: Any) -> Any:
 def test_verdict_and_holm() -> None:
     tests = two_grades(asset_correlation=0.12)
     assert (tests.verdict, tests.n_grades, tests.n_samples, tests.label_sum) == ("contradicted", 2, 600, 46)
-    assert str(tests).startswith("Calibration is contradicted by 600 new rows, with 46 ones where 28 are expected")
+    assert str(tests).startswith("Calibration is contradicted by 600 new rows, with 46 ones where 28.0 are expected")
     assert "of 2 grades in B after Holm's adjustment" in str(tests)
     assert NEW_ROWS in str(tests)
     for name in ("binomial", "binomial_upper", "mid_p", "jeffreys", "vasicek"):
