@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,7 +29,9 @@ ALL = "all"
 # A sum of independent labels is within this of its mean, in labels, but for a chance below 1e-18.
 DEVIATIONS, ROOM = 10.0, 30.0
 MOST_CONVOLVED = 2**14  # rows; the law of more is found from how often each prediction occurs
-MOST_ANGLES = 2**21  # times cells, of laws found by Fourier inversion: 32 MB
+# The law by Fourier inversion takes time for each cell and value, by convolution for each row, so many times as much.
+VALUES_A_ROW = 47
+VAST = 1e9  # a variance from which on two terms of Edgeworth's expansion are within 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,10 +310,26 @@ def tails_of_ones(cells: CellCounts) -> Tails:
         frequency = float(cells.predictions[0])
         upper = (chance_at_least(x, n, frequency) for x in (ones, ones + 1))
         return Tails(*upper, *(chance_at_most(x, n, frequency) for x in (ones, ones - 1)))
+    if cells.variance > VAST:
+        return _vast_tails(cells)
     first, law = _law_of_ones(cells)
     at, after = (int(np.clip(x - first, 0, len(law))) for x in (ones, ones + 1))  # outside of the window nothing lies
     sums = (law[at:].sum(), law[after:].sum(), law[:after].sum(), law[:at].sum())
     return Tails(*(min(1.0, float(chance)) for chance in sums))
+
+
+def _vast_tails(cells: CellCounts) -> Tails:
+    """The chances by the normal law and its correction for skewness, between the whole numbers."""
+    p, deviation = cells.predictions, math.sqrt(cells.variance)
+    skewness = float((cells.counts * p * (1.0 - p) * (1.0 - 2.0 * p)).sum()) / deviation**3
+
+    def above(x: float, sign: float = 1.0) -> float:
+        z = sign * (x - cells.expected) / deviation
+        term = sign * skewness * (z * z - 1.0) * math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / 6.0
+        return min(1.0, max(0.0, 0.5 * math.erfc(z / math.sqrt(2.0)) + term))
+
+    ones = cells.n_ones
+    return Tails(above(ones - 0.5), above(ones + 0.5), above(ones + 0.5, -1.0), above(ones - 0.5, -1.0))
 
 
 def _law_of_ones(cells: CellCounts) -> tuple[int, Float64s]:
@@ -318,7 +337,7 @@ def _law_of_ones(cells: CellCounts) -> tuple[int, Float64s]:
     if cells.n > MOST_CONVOLVED:
         return law_of_labels(cells.predictions, cells.counts)
     window = 2 ** (2 * int(DEVIATIONS * np.sqrt(cells.variance) + ROOM)).bit_length()
-    if len(cells.predictions) * window > MOST_ANGLES:
+    if len(cells.predictions) * window > VALUES_A_ROW * cells.n:
         return poisson_binomial(np.repeat(cells.predictions, cells.counts))
     law, distances = law_of_sum(cells.counts.astype(float), cells.predictions, window)
     first = round(float(distances[0]) + cells.expected)

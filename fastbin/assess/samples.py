@@ -221,6 +221,7 @@ MOST_IN_ALL = 5000  # bins of all classes, some seconds; of more, the level is n
 LARGEST_EXACT = 100.0  # variance of a label sum
 WINDOW = 256  # sums around the mean whose chances are computed: at least 12 standard deviations on each side
 N_CELLS = 512
+ANGLES_AT_ONCE = 2**20  # times cells: 16 MB
 N_DRAWS, SEED = 10_000, 0  # of the simulation that gives the points
 
 
@@ -329,6 +330,11 @@ def law_of_sum(counts: Float64s, frequencies: Float64s, window: int = WINDOW) ->
     mean = float((counts * frequencies).sum())
     least = np.floor(mean) - window // 2
     angles = 2.0 * np.pi / window * np.arange(window // 2 + 1)
-    factors = (1.0 + np.multiply.outer(frequencies, np.exp(1j * angles) - 1.0)) ** counts[:, np.newaxis]
-    chances = np.fft.irfft(np.conj(factors.prod(axis=0) * np.exp(-1j * angles * least)), window)
+    transform = np.empty(len(angles), complex)
+    step = max(1, ANGLES_AT_ONCE // len(counts))
+    for first in range(0, len(angles), step):
+        own = angles[first : first + step]
+        factors = (1.0 + np.multiply.outer(frequencies, np.exp(1j * own) - 1.0)) ** counts[:, np.newaxis]
+        transform[first : first + step] = factors.prod(axis=0) * np.exp(-1j * own * least)
+    chances = np.fft.irfft(np.conj(transform), window)
     return np.maximum(chances, 0.0), least + np.arange(window) - mean

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.checks import check_choice, check_count, check_scores, refuse_first
 from fastbin._base.errors import InputError
 from fastbin._base.table import Columns, Table, as_records
@@ -16,6 +16,7 @@ from fastbin.assess.cell_tests import chi_square_p
 from fastbin.assess.verdict import known, p_is
 from fastbin.intervals.binomial import as_counts
 
+MOST_COUNTS = 100  # bins that somebody may have counted
 MINOR, MAJOR = 0.1, 0.25  # the usual rule of thumb, whatever the numbers of rows
 
 
@@ -78,7 +79,7 @@ class PopulationStability(Table):
         return {"sentence": f"{self._about()}.", **head, "bins": as_records(self._columns())}
 
 
-def population_stability(reference: Any, new: Any, *, kind: str = "scores", n_bins: int = 10) -> PopulationStability:
+def population_stability(reference: Any, new: Any, *, kind: str | None = None, n_bins: int = 10) -> PopulationStability:
     """The population stability index (PSI) of scores: how far the shares of bins have moved.
 
     The sum over the bins of (new share - reference share) log(new share / reference share).
@@ -87,8 +88,8 @@ def population_stability(reference: Any, new: Any, *, kind: str = "scores", n_bi
     ----------
     reference, new : array-like of shape (n,), or (n_bins,) for counts
         Finite scores of two samples, of any length, NaN refused; or the rows in each bin, integers of at least 0.
-    kind : {"scores", "counts"}
-        What the arrays hold.
+    kind : {"scores", "counts"}, optional
+        What the arrays hold. Not needed for scores, but for few integers of which there are equally many, which may be either.
     n_bins : int
         Of scores: bins of equal counts of the reference, ten as is usual. Equal scores stay together, so there may be fewer.
 
@@ -120,22 +121,32 @@ def population_stability(reference: Any, new: Any, *, kind: str = "scores", n_bi
     (0.3404592, True)
     """
     edges = np.empty(0)
-    if check_choice(kind, "kind", ("scores", "counts")) == "counts":
+    if kind is None:
+        _refuse_unclear(np.asarray(reference), np.asarray(new))
+    elif check_choice(kind, "kind", ("scores", "counts")) == "counts":
         counts = _counts(reference, "reference"), _counts(new, "new")
         if len(counts[0]) != len(counts[1]):
             sizes = f"reference has {len(counts[0])}, new has {len(counts[1])}"
             raise InputError(f"lengths differ: {sizes}", "every bin needs both")
-    else:
-        n_bins = check_count(n_bins, "n_bins", maximum=2**24)
-        scores = []
-        for name, values in (("reference", reference), ("new", new)):
-            scores.append(check_scores(values, None, name).astype(np.float64))
-            _refuse_empty(len(scores[-1]), name)
-        ordered, n = np.sort(scores[0]), len(scores[0])
-        cuts = ordered[-(-np.arange(1, min(n_bins, n)) * n // min(n_bins, n))]
-        edges = np.unique(cuts[cuts > ordered[0]])
-        counts = _between(edges, scores[0]), _between(edges, scores[1])
+        return _stability(edges, *counts)
+    n_bins = check_count(n_bins, "n_bins", maximum=2**24)
+    scores = []
+    for name, values in (("reference", reference), ("new", new)):
+        scores.append(check_scores(values, None, name).astype(np.float64))
+        _refuse_empty(len(scores[-1]), name)
+    ordered, n = np.sort(scores[0]), len(scores[0])
+    cuts = ordered[-(-np.arange(1, min(n_bins, n)) * n // min(n_bins, n))]
+    edges = np.unique(cuts[cuts > ordered[0]])
+    counts = _between(edges, scores[0]), _between(edges, scores[1])
     return _stability(edges, *counts)
+
+
+def _refuse_unclear(reference: Array, new: Array) -> None:
+    """Refuse what may be scores or counts."""
+    is_few = reference.shape == new.shape and len(new.shape) == 1 and len(new) <= MOST_COUNTS
+    if is_few and all(values.dtype.kind in "iu" for values in (reference, new)):
+        problem = f"and new are {len(new)} integers each, which may be scores or counts"
+        raise InputError(problem, "say kind='counts' for rows in each bin, or kind='scores'", argument="reference")
 
 
 def _between(edges: Float64s, scores: Float64s) -> Int64s:

@@ -3,7 +3,7 @@
     cd tests; python -m simulation.calibration_levels             print them
     cd tests; python -m simulation.calibration_levels --write     put them into docs/validation.md, between its markers
 
-fastbin must be installed. Takes some minutes at the default 2,000 sets of labels; exact tests see 10,000.
+fastbin must be installed. Takes some minutes at the default 1,000 sets of labels; tests of counts see 10,000.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def catalogue() -> str:
 
 
 def main() -> None:
-    chosen = options(__doc__, "runs", 2000)
+    chosen = options(__doc__, "runs", 1000)
     tables = {
         "tests": catalogue(),
         "levels of counts": levels(EXACT_RUNS, one_prediction, of_counts),

@@ -105,7 +105,7 @@ def test_the_tables_of_levels() -> None:
     by_draw = {row[0].strip("`"): row[1:] for row in cells(table(PAGE, "levels by draws"))}
     of_many = {row[0].strip("`"): row[1:] for row in cells(table(PAGE, "levels of cells"))}
     for name, row in [*of_one.items(), *by_draw.items()]:
-        assert not is_exact(name) or all(kept(float(share.strip("*")), 2000) for share in row), name
+        assert not is_exact(name) or all(kept(float(share.strip("*")), 1000) for share in row), name
     assert {"binomial", "binomial_upper"} <= set(of_one)
     assert set(by_draw) == {"mcb_brier", "ecce_simulated"}
     for name, row in [*of_one.items(), *of_many.items()]:

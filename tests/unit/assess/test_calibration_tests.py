@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from wordings import refused
 
 import fastbin as fb
-from fastbin.assess import calibration_tests, population_stability
+from fastbin.assess import calibration_tests, population_stability, predictions_check
 from fastbin.assess.calibration_tests import tests_of_cells as of_cells
 from fastbin.assess.catalogue import CATALOGUE
 from fastbin.assess.cell_curves import Blocks, critical_range, draw, largest_p, range_p
@@ -331,6 +331,12 @@ def test_laws_of_many_rows_in_few_cells() -> None:
     assert tails == pytest.approx((law[at:].sum(), law[at + 1 :].sum(), law[: at + 1].sum(), law[:at].sum()), abs=1e-10)
     billion = CellCounts(np.array([0.01, 0.02]), np.array([10**9, 10**9]), np.array([10**7 + 4000, 2 * 10**7]))
     assert 0.2 < tails_of_ones(billion).at_least < 0.25
+    vast = CellCounts(np.array([0.3, 0.5]), np.array([10**10, 10**10]), np.array([3 * 10**9 + 20_000, 5 * 10**9]))
+    near = cell(0.3, 10**10, 3 * 10**9 + 20_000)
+    own = predictions_check._vast_tails(near)
+    assert own == pytest.approx(tails_of_ones(near), abs=1e-9)  # exact, by the incomplete beta function
+    assert sum(tails_of_ones(vast)[::3]) == pytest.approx(1.0, abs=1e-12)
+    assert tails_of_ones(vast).at_least == pytest.approx(0.38, abs=0.01)
 
 
 def test_groups_between_deciles() -> None:
@@ -543,6 +549,7 @@ def test_stability_by_chance() -> None:
         ({"reference": [1, 2], "new": [1], "kind": "counts"}, "lengths differ: reference has 2, new has 1"),
         ({"reference": [1, -2], "new": [1, 1], "kind": "counts"}, r"reference\[1\] is -2"),
         ({"reference": [1.5, 2.0], "new": [1, 1], "kind": "counts"}, "reference must be integers"),
+        ({"reference": [1, 2], "new": [3, 4]}, "reference and new are 2 integers each, which may be scores or counts"),
         ({"reference": [1.0], "new": [1.0], "kind": "rows"}, "kind is 'rows'"),
         ({"reference": [1.0], "new": [], "kind": "scores"}, "new holds no row"),
         ({"reference": [1.0], "new": [1.0], "n_bins": 0}, "n_bins"),
