@@ -35,7 +35,7 @@ def kept(share: float, runs: int) -> bool:
 
 
 def exact_shares(n: int, rate: float, runs: int) -> dict[str, float]:
-    """How often the exact tests of the number of ones contradict, in a grade and in a portfolio."""
+    """The levels of the exact tests of the number of ones, in a grade and in a portfolio."""
     found = {}
     for scope in (one_prediction, many_predictions):
         shares = rejected(scope(n, rate), of_counts, runs, seed=1)
