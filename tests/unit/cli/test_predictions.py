@@ -75,7 +75,7 @@ def test_parquet_has_the_same_answer() -> None:
         (["m.fbm", "t.csv", "--predictions", "pd"], "there is no MODEL"),
         (["t.csv"], "Missing argument 'FILE'"),
         (["m.fbm", "t.csv", "--by", "grade"], "--by is about the column of --predictions"),
-        (["m.fbm", "t.csv", "--side", "upper"], "--side is about the column of --predictions"),
+        (["m.fbm", "t.csv", "--cluster", "g"], "--cluster is about the column of --predictions"),
         (["t.csv", "--predictions", "pd", "--score", "pd"], "--score is about a MODEL"),
         (["t.csv", "--predictions", "pd", "--classes", "pd,y"], "--classes is about a MODEL"),
         (["t.csv", "--predictions", "pd", "--against", "m.fbm"], "--against is about a MODEL"),
