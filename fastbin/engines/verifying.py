@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base import html
-from fastbin._base.checks import check_same_event
+from fastbin._base.checks import check_choice, check_same_event
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError, Wording
 from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table
@@ -29,6 +29,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.segmented import SegmentedBinning
 from fastbin.tables.frames import Names
+from fastbin.tables.opening import ENGINES
 from fastbin.vector_model import VectorModel
 
 AnyModel = BinnedModel | ModelSet | VectorModel
@@ -177,20 +178,35 @@ def verify_data(
     if not isinstance(fitted, VectorModel):
         check_same_event(fitted.event, positive)
     method = estimator_of(fitted, calibrator)
-    if isinstance(method, SegmentedBinning) and segment is None:
-        raise InputError("is None, and the model is a set of segments", "name the column of their keys", argument="segment")
+    _check_given(method, table, score=score, label=label, weight=weight, segment=segment, positive=positive, engine=engine)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FastbinWarning)  # of which the first fit has told
         if table is None:
-            arrays = {"sample_weight": weight, **({"positive": positive} if isinstance(method, Calibrator) else {})}
+            arrays = {"segments": segment, "sample_weight": weight, "positive": positive}
             given = {name: value for name, value in arrays.items() if value is not None}
-            own = [segment] if isinstance(method, SegmentedBinning) else []
-            if isinstance(method, SegmentedBinning) and positive is not None:
-                given["positive"] = positive
-            again: AnyModel = method.fit(score, label, *own, **given).model_
+            again: AnyModel = method.fit(score, label, **given).model_
         else:
             again = _fit_table(table, Names(score, label, weight, segment), method, positive, engine, progress)
     return compare(fitted, again)
+
+
+def _check_given(method: Any, table: Any, *, segment: Any, positive: Any, engine: str, **columns: Any) -> None:
+    """Refuse arguments that would be ignored, and those of the other kind of rows."""
+    is_set = isinstance(method, SegmentedBinning)
+    if is_set and segment is None:
+        raise InputError("is None, and the model is a set of segments", "give the keys of the rows", argument="segment")
+    if segment is not None and not is_set:
+        raise InputError("is given, and the model is not a set of segments", "leave it out", argument="segment")
+    if positive is not None and not (is_set or isinstance(method, Calibrator)):
+        raise InputError("is given, and labels are classes", "leave it out", argument="positive")
+    check_choice(engine, "engine", ENGINES)
+    if table is None and engine != "auto":
+        raise InputError(f"is {engine!r}, and table is None", "leave it out", argument="engine")
+    for name, column in {**columns, "segment": segment}.items():
+        if table is None and isinstance(column, str):
+            raise InputTypeError(f"is the text {column!r}, and table is None", "pass the table too, or an array", argument=name)
+        if not (table is None or column is None or isinstance(column, str)):
+            raise InputTypeError("is not the name of a column, and table is given", "leave table out for arrays", argument=name)
 
 
 def _fit_table(

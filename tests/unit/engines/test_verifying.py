@@ -258,12 +258,36 @@ def test_fits_of_more_than_their_rows_are_refused() -> None:
 
 def test_a_set_needs_its_segments_and_classes_a_matrix() -> None:
     segments = SETS["segments"].fit(SCORES, LABELS, SEGMENTS)
-    with pytest.raises(fb.InputError, match="segment is None, and the model is a set of segments; name the column"):
+    with pytest.raises(fb.InputError, match="segment is None, and the model is a set of segments; give the keys of the rows"):
         verify_data(segments, score=SCORES, label=LABELS)
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"p": SCORES, "y": LABELS})
     with pytest.raises(fb.InputError, match="table is given, and TopLabelBinning takes a column for each class; read them"):
         verify_data(SETS["top-label"].fit(P, CLASSES), frame, score="p", label="y")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"segment": SEGMENTS}, "segment is given, and the model is not a set of segments; leave it out"),
+        ({"engine": "stream"}, "engine is 'stream', and table is None; leave it out"),
+        ({"engine": "fast"}, "engine is 'fast'"),
+        ({"score": "p"}, "score is the text 'p', and table is None; pass the table too, or an array"),
+        ({"table": {"p": 1}, "label": "y"}, "score is not the name of a column, and table is given"),
+        ({"weight": "w"}, "weight is the text 'w', and table is None"),
+        ({"score": SCORES[1:]}, "lengths differ: scores has 599, labels has 600"),
+        ({"score": np.append(SCORES[1:], np.nan)}, "scores[599] is NaN; remove such rows"),
+    ],
+)
+def test_arguments_that_do_not_go_together(given: dict[str, Any], message: str) -> None:
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=re.escape(message)):
+        verify_data(MODEL, **{"score": SCORES, "label": LABELS, **given})
+
+
+def test_classes_have_no_positive_label() -> None:
+    top = SETS["top-label"].fit(P, CLASSES)
+    with pytest.raises(fb.InputError, match="positive is given, and labels are classes; leave it out"):
+        verify_data(top, score=P, label=CLASSES, positive="ant")
 
 
 def test_the_check_is_shown_in_every_way() -> None:
