@@ -389,11 +389,14 @@ def _of_provenance(model: AnyModel, again: AnyModel) -> Iterator[Difference]:
     """The configuration, parameter by parameter, and the version."""
     stated, own = (stated_by(each._provenance) or {} for each in (model, again))
     first, second = dict(_flat(stated.get("made_by"))), dict(_flat(own.get("made_by")))
-    for place in dict.fromkeys([*first, *second]):
-        if first.get(place) != second.get(place):
-            yield Difference(f"the configuration ({place})", repr(first.get(place)), repr(second.get(place)))
+    for place, value in first.items():
+        if place not in second or value != second[place]:
+            yield Difference(f"the configuration ({place})", repr(value), repr(second.get(place)))
     if stated.get("version") != own.get("version"):
         yield Difference("the version of fastbin", str(stated.get("version")), str(own.get("version")))
+    # Those that came later have their defaults.
+    for place in (place for place in second if place not in first):
+        yield Difference(f"a parameter that the model does not state ({place})", "none", repr(second[place]))
 
 
 def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:

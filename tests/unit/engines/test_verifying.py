@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -194,6 +195,12 @@ def test_another_configuration_and_version_are_told() -> None:
     older = model._replace(provenance=model._provenance.replace(fb.__version__.encode(), b"0.1.0"))
     found = verify_data(older, score=SCORES, label=LABELS)
     assert found.differences == (("the version of fastbin", "0.1.0", fb.__version__),)
+    stated = json.loads(older._provenance)
+    del stated["made_by"][0]["configuration"]["cuts"]
+    found = verify_data(model._replace(provenance=stated), score=SCORES, label=LABELS)
+    assert [what for what, *_ in found.differences] == [
+        "the version of fastbin", "a parameter that the model does not state (cuts)",
+    ]  # fmt: skip
 
 
 def test_what_cannot_be_rebuilt_is_refused_by_name() -> None:
