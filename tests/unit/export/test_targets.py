@@ -13,6 +13,7 @@ from exported import model_of
 from exported_curves import curve_model_of
 
 import fastbin as fb
+from fastbin._model.provenance import in_words
 from fastbin.export.form import OUTPUTS, digest_of
 
 # The targets that take outputs and alpha, and all of them.
@@ -60,7 +61,9 @@ def test_what_a_program_says(name: str) -> None:
     assert upper in text
     assert not any(other in text for other in others)
     assert text.isascii()
-    assert max(map(len, text.splitlines())) <= 128
+    (made_by,) = [line for line in text.splitlines() if line.startswith(" * made by ")]  # on one line, to be found by programs
+    assert made_by.removeprefix(" * made by ") == in_words(model)
+    assert max(len(line) for line in text.splitlines() if line != made_by) <= 128
 
 
 @with_outputs
