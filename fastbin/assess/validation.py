@@ -207,7 +207,7 @@ class Validation(Judged):
                 title = (
                     f"interval, % ({100.0 * (1.0 - self.test_level):g} % each)" if name == "interval" else f"{RATES[name]}, %"
                 )
-                words[title] = [percent(value) for value in column]
+                words[title] = [percent(raised(value) if name == "detectable" and value else value) for value in column]
             elif name in P_VALUES:
                 words[P_VALUES[name]] = [shown_p(value) for value in column]
             else:
@@ -253,7 +253,7 @@ class Validation(Judged):
         )
         if not finite:
             return f"No difference in {place} would have been seen."
-        least, most = percent(min(finite)), percent(max(finite))
+        least, most = percent(raised(min(finite))), percent(raised(max(finite)))
         size = f"{most} percentage points" if least == most else f"{least} to {most} percentage points, depending on its rows,"
         return f"{unseen}A difference of {size} in {place} would have been seen with probability {self.power:g}."
 
@@ -327,6 +327,12 @@ class Validation(Judged):
 def figures_digest(options: dict[str, Any], figures: dict[str, Any]) -> str:
     """SHA-256 in hexadecimal of the options and the figures of a report as compact JSON."""
     return hashlib.sha256(_compact({"options": options, **figures}).encode()).hexdigest()
+
+
+def raised(value: float) -> float:
+    """The number rounded up to three digits, so that it stays a difference that would have been seen."""
+    unit: float = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.ceil(value / unit - 1e-9) * unit
 
 
 def percent(value: Any) -> str:
