@@ -128,7 +128,7 @@ def _detail(found: Validation, table: str | None) -> str:
     tested = {name: column for name, column in rest.items() if name in TESTED}
     seen = {name: column for name, column in rest.items() if name not in TESTED}
     shown = as_html({**keys, **seen}, n_text=len(keys), most=None)
-    shown += as_html({**keys, **tested, "verdict": verdict}, n_text=len(keys), most=None)
+    shown += as_html({**keys, "verdict": verdict, **tested}, n_text=len(keys), most=None)
     n = len(verdict) - 1
     return shown if n <= MOST_DRAWN else folded(f"{n:,} {table}", shown)
 
@@ -152,7 +152,7 @@ def _tests(found: Validation) -> str:
     told = paragraph("Each by itself: their p-values are not adjusted for the number of tests, and the verdict rests on none.")
     absent = sum(test is None for test in found.tests.values())
     left_out = paragraph(f"{absent} tests need the prediction of every row, and only means are known.") if absent else ""
-    return told + left_out + html_table(["test", "kind", "statistic", "p"], rows, n_text=2) + (warnings if notes else "")
+    return told + left_out + html_table(["test", "kind", "statistic", "p"], rows, n_text=1) + (warnings if notes else "")
 
 
 def _changes(before: Mapping[str, Any], found: Validation) -> str:
