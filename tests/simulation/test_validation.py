@@ -1,4 +1,4 @@
-"""Validations of given predictions with known truth: how often calibrated ones are contradicted, and what would be seen is seen."""
+"""Validations of given predictions with known truth: how often calibrated ones are contradicted, and which differences are seen."""
 
 from __future__ import annotations
 
