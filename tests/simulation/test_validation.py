@@ -1,4 +1,4 @@
-"""Validations of given predictions with known truth: how often calibrated ones are contradicted, and which differences are seen."""
+"""Validations of given predictions with known truth: how often calibrated ones are contradicted, what is seen of others."""
 
 from __future__ import annotations
 
