@@ -184,14 +184,15 @@ def test_the_command_line_section_runs(folder: Path) -> None:
     assert "<svg" in (folder / "report.html").read_text(encoding="utf8")
     assert fb.load(folder / "now.fbm").odds_ratio != 1.0
     given = {"scores.csv", "test.csv", "recent.csv", "outcomes.csv", "new.csv", "bin"}
-    made = {"credit.fbm", "credit.onnx", "now.fbm", "now.mon", "out.csv", "report.html"}
+    made = {"credit.fbm", "credit.onnx", "now.fbm", "now.mon", "out.csv", "report.html", "report.json"}
     decided = {"decision.json", "label-these.csv", "plan.json"}
     assert {path.name for path in folder.iterdir()} - {"home"} == given | made | decided
 
 
 def test_every_command_of_the_readme_exists(folder: Path) -> None:
-    in_blocks = re.findall(r"^fastbin ([a-z]+)", "".join(blocks("sh")), re.MULTILINE)
-    commands = {*in_blocks, *(name for page in PAGES for name in re.findall(r"`fastbin ([a-z]+)", page.read_text("utf8")))}
+    in_blocks = re.findall(r"^fastbin ([a-z][a-z-]*)", "".join(blocks("sh")), re.MULTILINE)
+    in_prose = (name for page in PAGES for name in re.findall(r"`fastbin ([a-z][a-z-]*)", page.read_text("utf8")))
+    commands = {*in_blocks, *in_prose}
     assert len(commands) >= 4
     for command in sorted(commands):
         assert f"Usage: fastbin {command}" in run(f"fastbin {command} --help", folder)
@@ -206,7 +207,7 @@ def test_commands_in_prose_are_understood(path: Path) -> None:
     text = path.read_text(encoding="utf8")
     typed = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     typed += re.findall(r"^    (fastbin .*)", text, re.MULTILINE) + re.findall(r"`(fastbin [^`]*)`", text)
-    commands = re.findall(r"^fastbin ([a-z]+)\b([^#\n]*)", "\n".join(typed).replace(" | ", "\n"), re.MULTILINE)
+    commands = re.findall(r"^fastbin ([a-z][a-z-]*)([^#\n]*)", "\n".join(typed).replace(" | ", "\n"), re.MULTILINE)
     assert bool(commands) == bool(re.search(r"^fastbin [a-z]", "\n".join(typed), re.MULTILINE))
     for name, arguments in commands:
         command = command_line.get_command(click.Context(command_line), name)
