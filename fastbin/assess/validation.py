@@ -574,11 +574,13 @@ def assess(
     """
     given = model_or_predictions
     if isinstance(given, (Parts, Estimator)) or as_vector_model(given) is not None:
+        asked_for = {"by": by, "day": day, "asset_correlation": asset_correlation}
+        asked_for |= {"side": None if side == "both" else side, "power": None if power == ValidationOptions().power else power}
+        for name, value in asked_for.items():
+            if value is not None:
+                remedy = "pass what model.predict gives as predictions, or use fastbin.assess.audit_groups"
+                raise InputError("is about given predictions, and a model is assessed bin by bin", remedy, argument=name)
         columns = {"score": score, "label": label}
-        if by is not None or day is not None:
-            name = "day" if by is None else "by"
-            remedy = "pass what model.predict gives as predictions, or use fastbin.assess.audit_groups"
-            raise InputError("is about given predictions, and a model is assessed bin by bin", remedy, argument=name)
         return _assess_model(
             given,
             data,

@@ -354,6 +354,8 @@ def test_models_are_assessed_as_by_their_own_functions() -> None:
     of_set = assess.assess(segments, new, segment=frame.s.to_numpy())
     assert [cell.cell for cell in of_set.cells] == [0, 1]
     refuses("InputError by", assess.assess, cal, new, frame.s)
+    refuses("InputError side", assess.assess, cal, new, side="upper")
+    refuses("InputError power", assess.assess, cal, new, power=0.5)
     refuses("InputTypeError data", assess.assess, cal, new[0])
 
 
