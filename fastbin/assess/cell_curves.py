@@ -44,7 +44,7 @@ class Blocks(NamedTuple):
         return np.asarray(self.rates[np.searchsorted(self.first, places, side="right") - 1])
 
 
-class Parts(NamedTuple):
+class ScoreParts(NamedTuple):
     """``score == miscalibration - discrimination + uncertainty``; a part is not defined where the score is infinite."""
 
     miscalibration: Value
@@ -52,16 +52,16 @@ class Parts(NamedTuple):
     uncertainty: Value
 
 
-def brier_parts(cells: CellCounts, blocks: Blocks) -> Parts:
+def brier_parts(cells: CellCounts, blocks: Blocks) -> ScoreParts:
     """The parts of the Brier score."""
     n, ones = cells.n, cells.n_ones
     recalibrated = float((blocks.ones * (1.0 - blocks.rates)).sum()) / n
     base = ones / n * (1.0 - ones / n)
     score = float((cells.ones * (1.0 - cells.predictions) ** 2 + (cells.counts - cells.ones) * cells.predictions**2).sum()) / n
-    return Parts(Value(max(0.0, score - recalibrated)), Value(max(0.0, base - recalibrated)), Value(base))
+    return ScoreParts(Value(max(0.0, score - recalibrated)), Value(max(0.0, base - recalibrated)), Value(base))
 
 
-def log_parts(cells: CellCounts, blocks: Blocks) -> Parts:
+def log_parts(cells: CellCounts, blocks: Blocks) -> ScoreParts:
     """The parts of the logarithmic score, in nats."""
     special = special_functions()
     n, zeros = cells.n, cells.counts - cells.ones
@@ -79,7 +79,7 @@ def log_parts(cells: CellCounts, blocks: Blocks) -> Parts:
     else:
         terms = special.xlogy(cells.ones, cells.predictions) + special.xlog1py(zeros, -cells.predictions)
         score = Value(max(0.0, -float(terms.sum()) / n - recalibrated))
-    return Parts(score, Value(max(0.0, base - recalibrated)), Value(base + 0.0))
+    return ScoreParts(score, Value(max(0.0, base - recalibrated)), Value(base + 0.0))
 
 
 class Distances(NamedTuple):

@@ -79,6 +79,13 @@ def test_figures_of_r_and_of_python(at: int) -> None:
     assert tests["smooth_ece"]["statistic"] == pytest.approx(own["smooth_ece_to_3_places"], abs=2e-3)
 
 
+def test_grades_of_one_prediction_in_r() -> None:
+    """Where every decile is one of the four predictions, groups between deciles are the grades."""
+    case = next(case for case in R["cases"] if case["name"] == "four grades")
+    grades = [str(value) for value in case["p"]]
+    compared(calibration_tests(case["p"], case["y"], grades)["hosmer_lemeshow_grades"], case["figures"]["hosmer_lemeshow"])
+
+
 @pytest.mark.parametrize("case", R["one_prediction"])
 def test_one_prediction_in_r(case: dict[str, Any]) -> None:
     k, n, p = case["k"], case["n"], case["p"]
