@@ -242,7 +242,7 @@ READING = f"""
 each row has label 1 with its prediction as chance. The <em>p value</em> is the chance of a number of ones as far from the
 expected one, if they are: exact, from the law of a sum of independent labels. <em>Holm</em> is the p value adjusted for the
 number of rows in all tables together: where it is at most the level, the verdict is <em>too low</em> (more happened than was
-predicted) or <em>too high</em>. <em>Jeffreys</em> is the test of the European Central Bank for probabilities of default,
-which is not exact. <em>Detectable</em> is the least difference of mean prediction and frequency that these rows would have
-shown with the stated power. <em>Not contradicted</em> does not say that predictions are right. {NEW_ROWS}</p>
+predicted) or <em>too high</em>. <em>Jeffreys</em> is the test of the European Central Bank for probabilities of default, not
+exact. <em>Detectable</em> is the least difference of mean prediction and frequency that these rows would have shown with the
+stated power. <em>Not contradicted</em> does not say that predictions are right. {NEW_ROWS}</p>
 """
