@@ -33,7 +33,7 @@ DIFFERS = 3  # the exit code where a figure of a report differs
         "fastbin report credit.fbm test.csv --against isotonic.fbm -o report.html",
         "fastbin report credit.fbm test.parquet --title 'Card 7' -o report.html",
         "fastbin report credit.fbm test.csv --prepared-by 'J. Doe' -o report.html",
-        "fastbin report test.csv --predictions pd --by grade -o report.html -o report.json",
+        "fastbin report test.csv --predictions pd --by grade -o pack.html -o pack.json",
         "fastbin report --counts counts.csv --before earlier.json -o report.html",
         "fastbin report --check report.json test.csv",
     ),
