@@ -56,7 +56,8 @@ Exit codes:
        output file is left behind; verify: the answers differ
   2    the command was not understood; verify: or the input was refused
   3    with --exit-code: assess found the certificate contradicted, or the
-       alarm of monitor is on; verify-data: the rows give other bytes
+       alarm of monitor is on; verify-data: the rows give other bytes;
+       report --check: a figure differs
   4    verify cannot run the exported file here
   130  interrupted
 

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Validations of given predictions with known truth: how often calibrated ones are contradicted, what is seen of others."""
-=======
-"""Validations of given predictions with known truth: how often calibrated ones are contradicted, and differences are seen."""
->>>>>>> 31e08448 (Questions about predictions are refused for models)
 
 from __future__ import annotations
 
