@@ -102,3 +102,12 @@ CATALOGUE = {
         "rows are independent; counts are large", "DeLong, DeLong & Clarke-Pearson 1988",
     ),
 }  # fmt: skip
+
+_NAMES = ("Hosmer", "Lemeshow", "Poisson", "Cox", "Brier", "AUC", "ICI", "E50", "E90", "ECCE", "ECE", "MCB", "DSC", "UNC")
+_AS_WRITTEN = {word.lower(): word for word in _NAMES}
+
+
+def title_of(name: str) -> str:
+    """The name of a test as a page has it: hosmer_lemeshow_grades is Hosmer-Lemeshow grades."""
+    words = " ".join(_AS_WRITTEN.get(word, word) for word in name.split("_")).replace("Hosmer Lemeshow", "Hosmer-Lemeshow")
+    return words[0].upper() + words[1:]

@@ -11,6 +11,8 @@ from fastbin.plots._style import Axes, finish, look_of, series, short_names
 
 # From this ratio of the largest to the smallest rate on, rates are shown on a logarithmic scale.
 WIDE = 10.0
+# Ticks of such a scale, so that their numbers do not touch.
+MOST_TICKS = 8
 
 
 def grades_plot(
@@ -37,6 +39,12 @@ def grades_plot(
     if is_log:
         ax.set_xscale("log")
     ax.set_xlim(low, high)
+    if is_log:
+        ticks = [digit * 10.0**power for power in range(-12, 1) for digit in (1.0, 2.0, 5.0)]
+        seen = [at for at in ticks if low <= at <= high]
+        shown = seen if len(seen) <= MOST_TICKS else seen[:: -(-len(seen) // MOST_TICKS)]
+        ax.set_xticks(shown, [f"{at:.6g}" if at >= 1e-4 else f"{at:.0e}" for at in shown])
+        ax.minorticks_off()
     ax.set_yticks(places, short_names(names, 24))
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel("frequency of label 1" + (" (logarithmic)" if is_log else ""))

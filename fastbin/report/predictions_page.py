@@ -13,7 +13,7 @@ from fastbin._base.html import badge, bullets, escape, folded, paragraph
 from fastbin._base.html import table as html_table
 from fastbin._base.html import verdict as shown_verdict
 from fastbin._base.table import as_html, in_words
-from fastbin.assess.catalogue import CATALOGUE
+from fastbin.assess.catalogue import CATALOGUE, title_of
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.validation import MOST_TESTED, P_VALUES, TABLES, Validation, name_of, percent
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, p_is, shown_p
@@ -145,9 +145,11 @@ def _tests(found: Validation) -> str:
         note = test["undefined"] or test["warning"]
         number = f" <small>({notes.setdefault(note, len(notes) + 1)})</small>" if note else ""
         value = "" if test["statistic"] is None else f"{test['statistic']:.4g}"
+        if test.get("low") is not None and test.get("high") is not None:
+            value += f"<br><small>{test['low']:.4g} to {test['high']:.4g}</small>"
         p_value = "" if test["p_value"] is None else shown_p(test["p_value"])
         asks = f"<small>{escape(entry.asks)} <em>{escape(test['reference'])}</em></small>"
-        rows.append([f"{escape(name.replace('_', ' '))}<br>{asks}", escape(test["kind"]) + number, value, p_value])
+        rows.append([f"{escape(title_of(name))}<br>{asks}", escape(test["kind"]) + number, value, p_value])
     warnings = bullets(f"<small>({number}) {escape(note)}</small>" for note, number in notes.items())
     told = paragraph("Each by itself: their p-values are not adjusted for the number of tests, and the verdict rests on none.")
     absent = sum(test is None for test in found.tests.values())
