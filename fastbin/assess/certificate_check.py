@@ -223,6 +223,7 @@ class Promise(NamedTuple):
     tests: tuple[BinTest, ...]
     test_level: float
     power: float
+    side: str = "both"
 
     @classmethod
     def of(
@@ -276,11 +277,11 @@ class Promise(NamedTuple):
         """The promise that what is served in the claimed bins is within these radii of the truth, or that of one side."""
         if model.has_steps:
             tests = tests_of_averages(model, radii, side)
-            return cls(model, claims_on_averages(tests), is_claimed, tests, test_level, power)
+            return cls(model, claims_on_averages(tests), is_claimed, tests, test_level, power, side)
         claims = opened(around(model.values, radii), side)
         claims[~is_claimed] = 0.0, 1.0
         rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
-        return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), test_level, power)
+        return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), test_level, power, side)
 
     def sizes(self, seen: BinSums, n_tested: int) -> Sizes:
         """The sizes of other test sets, where so many bins share the level."""
@@ -311,6 +312,7 @@ class Promise(NamedTuple):
             is_calibration_set=reused,
             event=self.model.event,
             mean_served=seen.mean_served if has_steps else None,
+            side=self.side,
         )
 
 

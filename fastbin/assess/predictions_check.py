@@ -21,7 +21,7 @@ from fastbin.assess.clusters import Agreement, agreement_of, one_per_cluster
 from fastbin.assess.label_sums import law_of_labels
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.samples import Samples, check_samples, law_of_sum, rows_of_each
-from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, Judged, p_is, shown_p
+from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, Judged, new_rows, not_shown, p_is, shown_p
 from fastbin.intervals.binomial import special_functions
 
 TOO_LOW, TOO_HIGH = "too low", "too high"
@@ -93,14 +93,15 @@ class PredictionCheck(Judged):
         return words, n_text
 
     def _about(self) -> str:
-        n_grades, rows = len(self.names) - 1, f"{int(self.counts[-1]):,} new rows"
+        n_grades, rows = len(self.names) - 1, new_rows(int(self.counts[-1]))
         if self.clusters is not None:
             rows += f", one of each cluster of {self.clusters.n_rows:,} rows"
-        level = f"level {self.test_level:g}" + (f", Holm over {n_grades} grades" if n_grades else "")
+        grades = f"{n_grades} grade{'' if n_grades == 1 else 's'}"
+        level = f"level {self.test_level:g}" + (f", Holm over {grades}" if n_grades else "")
         tested = self.adjusted[:-1] if n_grades else self.adjusted
-        evidence = f"smallest p {p_is(float(tested.min()))}, {level}"
+        evidence = f"smallest {'adjusted p' if n_grades else 'p'} {p_is(float(tested.min()))}, {level}"
         if self.verdict == NOT_CONTRADICTED:
-            return f"Calibration is not contradicted by {rows} ({evidence}). {NEW_ROWS.rstrip('.')}"
+            return f"{not_shown(self.side, rows)} ({evidence}). {NEW_ROWS.rstrip('.')}"
         wrong = {word: [printable(str(name)) for name, own in self._graded if own == word] for word in (TOO_LOW, TOO_HIGH)}
         told = [f"too {word[4:]} in {', '.join(names)}" if n_grades else word for word, names in wrong.items() if names]
         return (

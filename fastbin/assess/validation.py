@@ -28,7 +28,7 @@ from fastbin.assess.cell_tests import vasicek
 from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, count_arrays, count_table, read_counts
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.predictions_check import ALL, TOO_HIGH, TOO_LOW, holm, of_side, tails_of_ones
-from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, NOT_CONTRADICTED, Judged, known, p_is, shown_p
+from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, NOT_CONTRADICTED, Judged, known, new_rows, not_shown, p_is, shown_p
 from fastbin.export.form import as_vector_model
 from fastbin.intervals.binomial import ends_of_rows, special_functions
 
@@ -77,7 +77,7 @@ class Validation(Judged):
         The questions, by name: `side`, `test_level`, `power` and `asset_correlation`.
     side : {"both", "upper", "lower"}
     test_level : float
-        The chance that calibrated predictions are contradicted in any row of any table.
+        The chance that calibrated predictions are contradicted in any row of any table; that of all rows is a test by itself.
     power : float
         The chance with which the differences called detectable would have been seen.
     asset_correlation : float or None
@@ -220,14 +220,15 @@ class Validation(Judged):
         return self.words_of(self.main_table)
 
     def _statement(self) -> str:
-        rows = f"{self.n_samples:,} new rows"
+        rows = new_rows(self.n_samples)
         verdict, deciding = self.verdict, self.deciding_rows
         p_values = [row[self.deciding("holm" if self.tables else "p_value")] for row in deciding]
         level = f"level {self.test_level:g}" + (f", Holm over {len(deciding)} {self._what}" if self.tables else "")
         which = "adjusted p" if self.tables else "p"
-        evidence = f"smallest {which} {p_is(min(p_values))}, {level}"
+        of_means = ", by Hoeffding's bound" if self.counts.are_means else ""
+        evidence = f"smallest {which} {p_is(min(p_values))}{of_means}, {level}"
         if verdict == NOT_CONTRADICTED:
-            return f"Calibration is not contradicted by {rows} ({evidence}). {self.seen}"
+            return f"{not_shown(self.side, rows)} ({evidence}). {self.seen}"
         told = []
         for word in (TOO_LOW, TOO_HIGH):
             names = [name_of(row) for row in deciding if row[self.deciding("verdict")] == word]
@@ -238,7 +239,8 @@ class Validation(Judged):
 
     @property
     def _what(self) -> str:
-        return next(iter(self.tables)) if len(self.tables) == 1 else "rows of tables"
+        what = next(iter(self.tables)) if len(self.tables) == 1 else "rows of tables"
+        return what.removesuffix("s") if len(self.deciding_rows) == 1 else what
 
     @property
     def seen(self) -> str:

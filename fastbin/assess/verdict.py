@@ -113,6 +113,8 @@ class CertificateCheck(_Check):
         Of a model of two resolutions: the average of what is served to the test samples of each bin, NaN without any.
     event : str
         What the frequencies are of; "" where it is not known: label 1.
+    side : {"both", "upper", "lower"}
+        Of the promise that was tested; nothing is said about the other side.
     """
 
     claims: Float64s
@@ -127,6 +129,7 @@ class CertificateCheck(_Check):
     is_calibration_set: bool = False
     mean_served: Float64s | None = None
     event: str = ""
+    side: str = "both"
 
     @cached_property
     def detectable(self) -> Float64s:
@@ -184,12 +187,16 @@ class CertificateCheck(_Check):
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON; an infinite number is None."""
-        names = ("event", "verdict", "test_level", "power", "p_value", "n_samples", "is_calibration_set", "interval_alpha")
-        head = {name: getattr(self, name) for name in names}
+        names = (
+            "event", "verdict", "test_level", "power", "p_value", "n_samples", "is_calibration_set", "interval_alpha", "side",
+        )  # fmt: skip
+        head = {name: getattr(self, name) for name in names if name != "side" or self.side != "both"}
         return {**head, **self._sizes(), "requires": NEW_ROWS, "bins": as_records(self._columns())}
 
     def _statement(self) -> str:
-        rows, p_value = f"{self.n_samples:,} new rows", p_is(self.p_value)
+        rows, p_value = new_rows(self.n_samples), p_is(self.p_value)
+        if self.side != "both":
+            rows += f", looking only for frequencies {'above' if self.side == 'upper' else 'below'} what is served"
         frequency = f"the frequency{of_event(self.event)}"
         what, law = f"{frequency} lies outside the promised range", "exact binomial intervals"
         if self.mean_served is not None:
@@ -372,6 +379,19 @@ def difference_seen(detectable: Float64s, power: float, where: str) -> str:
 def interval_title(title: str, alpha: float) -> str:
     """The title of a column, which says the level of intervals."""
     return f"interval ({sureness(alpha)} each)" if title == "interval" else title
+
+
+def new_rows(n: int) -> str:
+    """So many new rows, in words."""
+    return f"{n:,} new row{'' if n == 1 else 's'}"
+
+
+def not_shown(side: str, rows: str) -> str:
+    """That predictions were not contradicted by these rows, and on which side they could have been: the start of a sentence."""
+    if side == "both":
+        return f"Calibration is not contradicted by {rows}"
+    asked, other = ("too low", "too high") if side == "upper" else ("too high", "too low")
+    return f"That predictions are {asked} is not shown by {rows}, and whether they are {other} was not asked"
 
 
 def shown_p(p_value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from fastbin._base.errors import InputError
 from fastbin.cli._console import working
@@ -43,8 +44,17 @@ class Validated(NamedTuple):
     files: dict[str, str]
 
 
-def refuse_options_of_models(given: dict[str, Any], rows: RowOptions) -> None:
+def typed(*names: str) -> list[str]:
+    """Those of these options that were typed."""
+    source = click.get_current_context().get_parameter_source
+    return [name for name in names if source(name) is ParameterSource.COMMANDLINE]
+
+
+def refuse_options_of_models(given: dict[str, Any], rows: RowOptions, *, but: tuple[str, ...] = ()) -> None:
     """Refuse options about a MODEL with --predictions."""
+    for name in typed("alpha", "seed"):
+        if name not in but:
+            raise click.UsageError(f"--{name} is about a MODEL; predictions are tested at --test-level")
     idle = [name for name in ("score", "group", "against", "against_column") if given.get(name)]
     if rows.score is not None:
         idle = ["score", *idle]
@@ -105,18 +115,19 @@ def validate_counts_file(file: str, rows: RowOptions, asked: PredictionOptions, 
 
 def check_report(report: str, file: str | None, rows: RowOptions) -> tuple[list[Any], list[str]]:
     """The differences of a report and what is computed again, and from what it was computed."""
-    from fastbin.report.recheck import differences, from_counts, from_rows, has_rows, read_report
+    from fastbin.report.recheck import as_written, differences, from_counts, from_rows, has_rows, read_report
 
     content = read_report(report)
     again, told = [], []
-    if has_rows(content):
-        again.append(from_counts(content))
-        told.append("the counts in it")
-    if file is not None:
+    with as_written(display_name(report)):
+        if has_rows(content):
+            again.append(from_counts(content))
+            told.append("the counts in it")
         is_of_counts = content.get("source", {}).get("is_of_counts", False)
+    if file is not None:
         again.append(from_rows(content, rows.open(file), is_of_counts=is_of_counts))
         told.append(f"the rows of {display_name(file)}")
     if not again:
         raise click.UsageError("the report has the digest of its counts alone; give FILE, whose rows it is about")
-    with working("computing"):
+    with working("computing"), as_written(display_name(report)):
         return [each for found in again for each in differences(content, found)], told

@@ -102,7 +102,7 @@ def command(
     if asked.predictions is not None:
         if file is not None:
             raise click.UsageError("with --predictions there is no MODEL: give FILE alone")
-        refuse_options_of_models({**settings, "group": group}, rows)
+        refuse_options_of_models({**settings, "group": group}, rows, but=() if cluster is None else ("alpha", "seed"))
         if cluster is not None:
             verdict = _assess_clusters(model, rows, asked, cluster, as_json=as_json, **settings)
         else:

@@ -232,6 +232,8 @@ def command(
     if agreement is not None:
         out.messages().print(f"{agreement}. One row of each cluster was taken: the promise is about such rows.")
     show(out.messages(), model, alpha, max_rows=30, **({} if side == "both" else {"side": side}))
+    if side != "both":
+        note("the model does not keep the side: say --side again where its promise is shown, and choose it before the labels")
 
 
 def _fit_plan(file: str, plan: str | None, id_column: str | None, rows: RowOptions) -> tuple[BinnedModel, dict[str, str]]:

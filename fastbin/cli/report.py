@@ -16,6 +16,7 @@ from fastbin.cli._predictions import (
     PredictionOptions,
     check_report,
     refuse_options_of_models,
+    typed,
     validate_counts_file,
     validate_file,
 )
@@ -125,6 +126,8 @@ def _check(report: str, file: str | None, extra: str | None, rows: RowOptions, o
         raise click.UsageError("with --check there is no MODEL: give FILE alone, or nothing")
     if outputs:
         raise click.UsageError("--check writes nothing; leave -o out")
+    for name in typed(*PredictionOptions._fields, "segment", "label", "positive", "weights", "test_level", "alpha", "seed"):
+        raise click.UsageError(f"--check takes its questions from the report; leave --{name.replace('_', '-')} out")
     differences, told = check_report(report, file, rows)
     name = display_name(report)
     if not differences:
@@ -141,13 +144,15 @@ def _report_predictions(
 ) -> None:  # fmt: skip
     """Write the page, or the JSON, on a column of predictions or on a table of counts."""
     from fastbin.report.page import render_report
-    from fastbin.report.recheck import read_report
+    from fastbin.report.recheck import as_written, read_earlier
 
     refuse_options_of_models(settings, rows)
     if counts is not None:
         asked.refuse_idle(but=("side", "asset_correlation"))
         if file is not None:
             raise click.UsageError("with --counts there is no MODEL and no FILE; leave them out")
+        for name in typed("segment", "label", "positive", "weights"):
+            raise click.UsageError(f"a table of counts has columns of its own names; leave --{name} out")
         read: str = counts
     else:
         if file is None or extra is not None:
@@ -155,12 +160,14 @@ def _report_predictions(
         read = file
     reads = (read, *([] if before is None else [before]))
     outs = [(path, Output(path, reads=reads, is_text=True)) for path in dict.fromkeys(outputs)]
-    earlier = None if before is None else read_report(before)
+    if before is not None and not any(not path.lower().endswith(".json") for path in outputs):
+        raise click.UsageError("--before is shown on the page; write one, such as -o report.html")
+    earlier = None if before is None else read_earlier(before)
     make = validate_file if counts is None else validate_counts_file
     found, columns, files = make(read, rows, asked, test_level=settings["test_level"])
     name = display_name(read if read == "-" else Path(read).name)
     filed = {"files": files, "columns": columns, "test_source": name, "before": earlier, **about_page}
-    with working("drawing"):
+    with working("drawing"), as_written(name if before is None else display_name(before)):
         for path, out in outs:
             text = found.to_json() if path.lower().endswith(".json") else render_report(found, **filed)
             out.write(text.encode("utf8"))

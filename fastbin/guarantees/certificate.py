@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any, NamedTuple
@@ -129,6 +129,11 @@ ASSUMPTIONS = {
         "`fit(..., population=)`, in place of the first",
         "customers drawn with all their rows: draw rows, or keep one row of each customer in the batch",
     ),
+    "clusters": Assumption(
+        "one row of each cluster was taken, so that the population is that of a random row of a random cluster",
+        "`fastbin fit --cluster`",
+        "rows of large clusters weigh more where the model is used: `fb.assess.cluster_intervals`",
+    ),
     "training": Assumption(
         "the scores were trained on other data",
         "every one",
@@ -168,6 +173,13 @@ def sentences(*names: str) -> list[str]:
     return [ASSUMPTIONS[name].sentence for name in names]
 
 
+def is_of_clusters(evidence: Any) -> bool:
+    """Whether the fit took one row of each cluster, as the model's provenance says."""
+    stated = getattr(evidence, "provenance", None)
+    steps = stated.get("made_by") if isinstance(stated, Mapping) else None
+    return isinstance(steps, list) and {"function": "one_per_cluster"} in steps
+
+
 def draws_from(population: str) -> str:
     """The first assumption about another population than the one that will be scored."""
     return ASSUMPTIONS["draws"].sentence.replace("the population that will be scored", population)
@@ -187,7 +199,8 @@ def assumptions_of(evidence: Evidence, kind: str, bound: str = "") -> tuple[str,
     if is_stratified(evidence):
         return (*sentences("pool", "plan", "training"), *about_ties(evidence, bound))
     has_unlabelled = getattr(evidence, "unlabelled_counts", None) is not None
-    found = sentences("draws", "training", *["unlabelled"] * has_unlabelled) + about_ties(evidence, bound)
+    of_clusters = ["clusters"] * is_of_clusters(evidence)
+    found = sentences("draws", *of_clusters, "training", *["unlabelled"] * has_unlabelled) + about_ties(evidence, bound)
     return (*found, *sentences(*["random values"] * (evidence.delta > 0.0), *["bins"] * (kind == "marginal")))
 
 

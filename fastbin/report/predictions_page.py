@@ -64,9 +64,9 @@ def render(
 def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
     """The rows that were checked, the question, the verdict, and which difference would have been seen, by name."""
     sides = {
-        "both": "on both sides",
-        "upper": "too low, against higher frequencies",
-        "lower": "too high, against lower frequencies",
+        "both": "too low or too high",
+        "upper": "too low (that they are too high is not asked)",
+        "lower": "too high (that they are too low is not asked)",
     }
     rows = len(found.deciding_rows)
     looks = f"{rows:,} rows of tables share it by Holm's adjustment" if found.tables else "one test"
@@ -77,7 +77,7 @@ def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
         "Event": "label 1" if event is None else f"label {event!r}",
         "With the event": f"{found.n_positive:,} ({100.0 * found.portfolio['rate']:.3g} %)",
         "Expected": f"{found.portfolio['expected']:,.1f} ({100.0 * found.portfolio['mean_prediction']:.3g} %)",
-        "Question": f"are predictions wrong {sides[found.side]}?",
+        "Question": f"are predictions {sides[found.side]}?",
         "Level": f"{found.test_level:g}; {looks}",
         "Verdict": _verdict_words(found),
         "Would have been seen": found.seen,
@@ -151,29 +151,47 @@ def _tests(found: Validation) -> str:
         asks = f"<small>{escape(entry.asks)} <em>{escape(test['reference'])}</em></small>"
         rows.append([f"{escape(title_of(name))}<br>{asks}", escape(test["kind"]) + number, value, p_value])
     warnings = bullets(f"<small>({number}) {escape(note)}</small>" for note, number in notes.items())
-    told = paragraph("Each by itself: their p-values are not adjusted for the number of tests, and the verdict rests on none.")
+    rests = "the verdict rests on none" if found.tables else "the verdict is that of the exact test of the number of ones"
+    told = paragraph(f"Each by itself: their p-values are not adjusted for the number of tests, and {rests}.")
     absent = sum(test is None for test in found.tests.values())
     left_out = paragraph(f"{absent} tests need the prediction of every row, and only means are known.") if absent else ""
     return told + left_out + html_table(["test", "kind", "statistic", "p"], rows, n_text=1) + (warnings if notes else "")
 
 
 def _changes(before: Mapping[str, Any], found: Validation) -> str:
-    columns = changes(before, found)
+    figures, asked = before["figures"], found.options._asdict()
+    told = [
+        f"The earlier report was about {figures['n']:,} rows with {figures['ones']:,} of label 1 (counts "
+        f"{before['counts']['sha256'][:12]}...)."
+    ]
+    if before["options"] != asked:
+        earlier = before["options"]
+        others = [f"{name} {earlier.get(name)}, now {asked[name]}" for name in asked if earlier.get(name) != asked[name]]
+        told.append(f"Its question was another one ({'; '.join(others)}): its verdicts are not comparable with these.")
+    there: list[str | None] = [table for table in TITLES if table in found.tables or table in figures["tables"]]
+    return paragraph(" ".join(told)) + "".join(_changes_of(before, found, table) for table in there or [None])
+
+
+def _changes_of(before: Mapping[str, Any], found: Validation, table: str | None) -> str:
+    columns = changes(before, found, table)
     words = {
         f"{title}, %" if title.startswith(("predicted", "rate")) else title:
         [percent(each) for each in column] if title.startswith(("predicted", "rate")) else in_words(column)
         for title, column in columns.items()
     }  # fmt: skip
-    moved = sum(one != other for one, other in zip(columns["verdict before"], columns["verdict now"], strict=True))
-    figures = before["figures"]
-    told = (
-        f"The earlier report was about {figures['n']:,} rows with {figures['ones']:,} of label 1 (counts "
-        f"{before['counts']['sha256'][:12]}...). The verdict of {moved:,} {'row' if moved == 1 else 'rows'} changed."
-    )
+    pairs = list(zip(columns["verdict before"], columns["verdict now"], strict=True))
+    counted = {
+        "changed": sum(one != other for one, other in pairs if one and other),
+        "is new": sum(not one for one, _ in pairs),
+        "is gone": sum(not other for _, other in pairs),
+    }
+    heading = TITLES.get(str(table), "All rows")
+    told = f"{heading}: the verdict of {counted['changed']:,} changed"
+    told += "".join(f", {n:,} {word}" for word, n in counted.items() if n and word != "changed")
     first = {title: words[title] for title in words if not title.startswith("verdict")}
     second = {"": words[""], **{title: words[title] for title in words if title.startswith("verdict")}}
     rows = [[escape(name), *map(_shown, pair)] for name, *pair in zip(*second.values(), strict=True)]
-    return paragraph(told) + as_html(first, n_text=1, most=None) + html_table(list(second), rows, n_text=3)
+    return paragraph(f"{told}.") + as_html(first, n_text=1, most=None) + html_table(list(second), rows, n_text=3)
 
 
 def _shown(word: str) -> str:
@@ -244,7 +262,9 @@ READING = f"""
 each row has label 1 with its prediction as chance. The <em>p value</em> is the chance of a number of ones as far from the
 expected one, if they are: exact, from the law of a sum of independent labels. <em>Holm</em> is the p value adjusted for the
 number of rows in all tables together: where it is at most the level, the verdict is <em>too low</em> (more happened than was
-predicted) or <em>too high</em>. <em>Jeffreys</em> is the test of the European Central Bank for probabilities of default, not
-exact. <em>Detectable</em> is the least difference of mean prediction and frequency that these rows would have shown with the
-stated power. <em>Not contradicted</em> does not say that predictions are right. {NEW_ROWS}</p>
+predicted) or <em>too high</em>. With mean predictions alone it is a bound (Hoeffding 1956). <em>Jeffreys</em> is of the side
+that is asked, and doubled for both; the European Central Bank asks one-sided whether predictions are too low, as
+<em>Jeffreys</em> among the tests of all rows does. It is not exact. Intervals are of both sides, whichever side is asked.
+<em>Detectable</em> is the least difference of mean prediction and frequency that these rows would have shown with the stated
+power. <em>Not contradicted</em> does not say that predictions are right. {NEW_ROWS}</p>
 """

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from fastbin._base.errors import FormatError
+from fastbin._base.errors import FastbinError, FormatError
 from fastbin._base.json_kinds import refused
 from fastbin.assess.counted import NamedColumns, count_table, read_counts
 from fastbin.assess.validation import FORMAT, Validation, ValidationOptions, check_options, figures_digest, name_of, validate
@@ -87,6 +88,12 @@ def from_rows(content: Mapping[str, Any], table: Any, *, is_of_counts: bool = Fa
 def differences(content: Mapping[str, Any], again: Validation) -> Iterator[Difference]:
     """Every member of the figures and digests of a report that differs from what was computed again, figures first."""
     yield from _compared("figures", content["figures"], again.figures)
+    computed = again.to_dict()
+    for name in ("sentence", "requires", "not_determined"):
+        if content.get(name) != computed[name]:
+            yield Difference(name, content.get(name), computed[name])
+    if content["counts"].get("n_rows") != computed["counts"]["n_rows"]:
+        yield Difference("counts.n_rows", content["counts"].get("n_rows"), computed["counts"]["n_rows"])
     if content["counts"].get("sha256") != again.counts.digest:
         yield Difference("counts.sha256", content["counts"].get("sha256"), again.counts.digest)
     stated = content["figures_sha256"], figures_digest(content["options"], content["figures"])
@@ -119,10 +126,29 @@ def _agree(stored: Any, found: Any) -> bool:
 # ------------------------------------------------------------------------------------------------- since last time
 
 
-def changes(before: Mapping[str, Any], after: Validation) -> dict[str, list[Any]]:
-    """The differences to an earlier report, row by row of the main table: rows, rates, mean predictions and verdicts."""
-    table = after.main_table
-    now = {name_of(row): row for row in after.ordered(table)}
+def read_earlier(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A report to compare with, whose figures have the digest that it states; FormatError for one that was changed."""
+    content = read_report(path)
+    with as_written(os.fspath(path)):
+        digest = figures_digest(content["options"], content["figures"])
+        if digest != content["figures_sha256"]:
+            raise FormatError(f"its figures have the digest {digest[:12]}..., and it states another: it was changed")
+    return content
+
+
+@contextmanager
+def as_written(name: str) -> Iterator[None]:
+    """Errors about members of other kinds than a report has as FormatError about the file."""
+    try:
+        yield
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        told = str(error) if isinstance(error, FastbinError) else f"{type(error).__name__}: {error}"
+        raise FormatError(f"{name} is not a report as `fastbin report --predictions` writes: {told}") from error
+
+
+def changes(before: Mapping[str, Any], after: Validation, table: str | None) -> dict[str, list[Any]]:
+    """The differences to an earlier report, row by row of a table: rows, rates, mean predictions and verdicts."""
+    now = {name_of(row): row for row in (after.ordered(table) if table in after.tables else [])}
     then = {name_of(row): row for row in before["figures"].get("tables", {}).get(table, [])}
     names = [*now, *(name for name in then if name not in now)]
     columns: dict[str, list[Any]] = {"": [*names, "all"]}
