@@ -131,7 +131,7 @@ ASSUMPTIONS = {
     ),
     "clusters": Assumption(
         "one row of each cluster was taken, so that the population is that of a random row of a random cluster",
-        "`fastbin fit --cluster`",
+        "`--cluster` of a fit on the command line",
         "rows of large clusters weigh more where the model is used: `fb.assess.cluster_intervals`",
     ),
     "training": Assumption(

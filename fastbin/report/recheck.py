@@ -18,7 +18,7 @@ AGREES, NEXT_TO_NOTHING = 1e-9, 1e-12
 MEMBERS = ("format", "options", "figures", "figures_sha256", "counts")
 
 
-class Difference(NamedTuple):
+class FigureDifference(NamedTuple):
     """A member of a report that is not what was computed again."""
 
     place: str
@@ -85,27 +85,27 @@ def from_rows(content: Mapping[str, Any], table: Any, *, is_of_counts: bool = Fa
     return validate(count_table(table, NamedColumns(**columns), positive=source.get("positive")), _options_of(content))
 
 
-def differences(content: Mapping[str, Any], again: Validation) -> Iterator[Difference]:
+def differences(content: Mapping[str, Any], again: Validation) -> Iterator[FigureDifference]:
     """Every member of the figures and digests of a report that differs from what was computed again, figures first."""
     yield from _compared("figures", content["figures"], again.figures)
     computed = again.to_dict()
     for name in ("sentence", "requires", "not_determined"):
         if content.get(name) != computed[name]:
-            yield Difference(name, content.get(name), computed[name])
+            yield FigureDifference(name, content.get(name), computed[name])
     if content["counts"].get("n_rows") != computed["counts"]["n_rows"]:
-        yield Difference("counts.n_rows", content["counts"].get("n_rows"), computed["counts"]["n_rows"])
+        yield FigureDifference("counts.n_rows", content["counts"].get("n_rows"), computed["counts"]["n_rows"])
     if content["counts"].get("sha256") != again.counts.digest:
-        yield Difference("counts.sha256", content["counts"].get("sha256"), again.counts.digest)
+        yield FigureDifference("counts.sha256", content["counts"].get("sha256"), again.counts.digest)
     stated = content["figures_sha256"], figures_digest(content["options"], content["figures"])
     if stated[0] != stated[1]:
-        yield Difference("figures_sha256", *stated)
+        yield FigureDifference("figures_sha256", *stated)
 
 
-def _compared(place: str, stored: Any, found: Any) -> Iterator[Difference]:
+def _compared(place: str, stored: Any, found: Any) -> Iterator[FigureDifference]:
     if isinstance(stored, dict) and isinstance(found, dict):
         for name in dict.fromkeys([*found, *stored]):
             if name not in stored or name not in found:
-                yield Difference(f"{place}.{name}", stored.get(name, "absent"), found.get(name, "absent"))
+                yield FigureDifference(f"{place}.{name}", stored.get(name, "absent"), found.get(name, "absent"))
             else:
                 yield from _compared(f"{place}.{name}", stored[name], found[name])
     elif isinstance(stored, list) and isinstance(found, list) and len(stored) == len(found):
@@ -113,7 +113,7 @@ def _compared(place: str, stored: Any, found: Any) -> Iterator[Difference]:
             called = name_of(one) if isinstance(one, dict) else ""
             yield from _compared(f"{place}[{called or at}]", one, other)
     elif not _agree(stored, found):
-        yield Difference(place, stored, found)
+        yield FigureDifference(place, stored, found)
 
 
 def _agree(stored: Any, found: Any) -> bool:

@@ -184,7 +184,7 @@ def test_the_command_line_section_runs(folder: Path) -> None:
     assert "<svg" in (folder / "report.html").read_text(encoding="utf8")
     assert fb.load(folder / "now.fbm").odds_ratio != 1.0
     given = {"scores.csv", "test.csv", "recent.csv", "outcomes.csv", "new.csv", "bin"}
-    made = {"credit.fbm", "credit.onnx", "now.fbm", "now.mon", "out.csv", "report.html", "report.json"}
+    made = {"credit.fbm", "credit.onnx", "now.fbm", "now.mon", "out.csv", "report.html", "report.json", "pack.json"}
     decided = {"decision.json", "label-these.csv", "plan.json"}
     assert {path.name for path in folder.iterdir()} - {"home"} == given | made | decided
 

@@ -285,7 +285,7 @@ def test_verdicts_in_words() -> None:
     assert "too low in B and too high in C" in str(mixed)
     assert assess.check_predictions(p, np.roll(y, 1), grades, "lower").verdict == "not contradicted"
     fine = assess.check_predictions(p, np.concatenate([np.arange(500) < ones for ones in (10, 50, 150)]), grades)
-    assert str(fine).startswith("Calibration is not contradicted by 1,500 new rows (smallest p = ")
+    assert str(fine).startswith("Calibration is not contradicted by 1,500 new rows (smallest adjusted p = ")
 
 
 def test_frequencies_positive_and_series() -> None:

@@ -72,7 +72,7 @@ def test_the_page_says_what_changed() -> None:
     for told in (
         "Since the last report",
         "counts.csv",
-        "too low, against higher frequencies",
+        "are predictions too low (that they are too high is not asked)?",
         "Validation",
         "SHA-256 of counts.csv",
     ):
@@ -118,7 +118,7 @@ def test_a_report_without_its_counts_needs_the_rows() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["rows.csv", *COLUMNS], 2, "say -o FILE"),
+        (["rows.csv", *COLUMNS], 2, "Missing option '-o' / '--output'"),
         (["m.fbm", "rows.csv", *COLUMNS, "-o", "a.html"], 2, "there is no MODEL"),
         (["m.fbm", "rows.csv", "--by", "grade", "-o", "a.html"], 2, "--by is about the column of --predictions"),
         (["m.fbm", "rows.csv", "--before", "report.json", "-o", "a.html"], 2, "--before is about a report of --predictions"),
@@ -144,3 +144,28 @@ def test_what_does_not_go_together_is_refused(arguments: list[str], code: int, m
     found = run(*arguments)
     assert (found.exit_code, message in found.stderr) == (code, True), found.stderr
     assert not Path("a.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"source": 5}, "is not a report as"),
+        ({"sentence": "Calibration is fine."}, "sentence is "),
+        ({"counts": {"rows": [5], "columns": ["n"]}}, "is not a report as"),
+    ],
+)
+def test_reports_that_were_edited_are_told(changed: dict[str, object], message: str) -> None:
+    content = {**stored("report.json"), **changed}
+    Path("edited.json").write_text(json.dumps(content))
+    found = run("--check", "edited.json")
+    assert found.exit_code in (1, 3)
+    assert message in found.output
+
+
+def test_an_earlier_report_whose_figures_were_edited_is_refused() -> None:
+    content = stored("report.json")
+    content["figures"]["tables"]["grades"][0]["rate"] = 0.5
+    Path("edited.json").write_text(json.dumps(content))
+    found = run("--counts", "counts.csv", "-o", "page.html", "--before", "edited.json")
+    assert found.exit_code == 1
+    assert "it was changed" in found.output

@@ -34,6 +34,7 @@ from oracle import REPOSITORY, Case, cases
 from reference import bounds as reference
 from reference import sets as exact_sets
 from reference import uniform_mass as reference_fit
+from reference.class_rates import parts
 from reference.hull import bin_interval, truncated
 from reference.whole_ties import WholeBin
 
@@ -54,7 +55,7 @@ def test_intervals_share_alpha_among_the_bins_that_hold_samples(simultaneous: bo
 
 
 def test_intervals_move_with_the_class_rates() -> None:
-    """Rates that were given are exact; those that were counted take half of alpha and widen the intervals."""
+    """Rates that were given are exact; those that were counted share alpha with the bins by their standard errors."""
     model, given = uniform_mass(), ClassRates(ClassRate("given", 0.25), ClassRate("given", 0.5))  # odds 1/3 and 1: times 3
     source, moved = guarantees.interval(model), guarantees.interval(replace(model, odds_ratio=3.0, rates=given))
     odds = source / (1 - source)
@@ -64,10 +65,11 @@ def test_intervals_move_with_the_class_rates() -> None:
     assert ends[1, 1] == 1.0
     counted = given._replace(target=ClassRate("counted", 0.5, 200, 100))
     wider = guarantees.interval(replace(model, odds_ratio=3.0, rates=counted), 0.1)
-    low, high = clopper_pearson([100], [200], 0.05)[0]
-    at_half = guarantees.interval(model, 0.05)
-    np.testing.assert_allclose(wider[:, 0], move_odds(at_half[:, 0], 0.25, low))
-    np.testing.assert_allclose(wider[:, 1], move_odds(at_half[:, 1], 0.25, high))
+    of_bins, of_rate = parts(0.1, [10 / model.n_samples, 1 / 200])
+    low, high = clopper_pearson([100], [200], of_rate)[0]
+    at_part = guarantees.interval(model, of_bins)
+    np.testing.assert_allclose(wider[:, 0], move_odds(at_part[:, 0], 0.25, low))
+    np.testing.assert_allclose(wider[:, 1], move_odds(at_part[:, 1], 0.25, high))
 
 
 def test_intervals_that_would_not_count_the_rates_in_are_refused() -> None:

@@ -82,12 +82,17 @@ def test_pages_without_grades_with_many_and_with_means() -> None:
 def test_changes_name_what_came_and_went() -> None:
     now = fb.assess.assess_counts({"grade": ["A", "B"], "prediction": [0.1, 0.2], "n": [100, 100], "ones": [30, 20]})
     then = fb.assess.assess_counts({"grade": ["A", "C"], "prediction": [0.1, 0.3], "n": [50, 100], "ones": [5, 30]})
-    columns = changes(then.to_dict(), now)
+    columns = changes(then.to_dict(), now, "grades")
     assert columns[""] == ["A", "B", "C", "all"]
     assert columns["n before"] == [50, None, 100, 150]
     assert columns["n now"] == [100, 100, None, 200]
     assert columns["verdict before"] == ["not contradicted", "", "not contradicted", "not contradicted"]
     assert columns["verdict now"][0] == "too low"
+    page = plain(fb.report.render_report(now, before=then.to_dict()))
+    assert "Grade by grade: the verdict of 2 changed, 1 is new, 1 is gone." in page
+    other = fb.assess.assess_counts({"prediction": [0.1], "n": [50], "ones": [5]}, side="upper")
+    page = plain(fb.report.render_report(now, before=other.to_dict()))
+    assert "Its question was another one (side upper, now both)" in page
 
 
 def test_before_is_about_predictions(found: Validation) -> None:
