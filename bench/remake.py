@@ -132,7 +132,7 @@ def sign(picture: Path, target: Path) -> None:
     note = PngInfo()
     note.add_text("Software", SOFTWARE)
     shown = image.crop((0, 0, image.width, int(used[-1]) + 20))
-    shown.quantize(64).save(target, pnginfo=note, optimize=True)
+    shown.quantize(32, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(target, pnginfo=note, optimize=True)
 
 
 def main() -> None:
