@@ -179,3 +179,9 @@ class VectorModel(Saved, NativeVectorModel):
 
     def __repr__(self) -> str:
         return f"VectorModel({len(self.classes)} classes, {self.n_samples} samples)"
+
+
+def as_vector_model(model: Any) -> VectorModel | None:
+    """The vector model, or that of a fitted calibrator; None for anything else."""
+    fitted = model.model_ if hasattr(type(model), "model_") else model
+    return fitted if isinstance(fitted, VectorModel) else None

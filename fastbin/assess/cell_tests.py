@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
+from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
-from fastbin.assess.predictions_check import tails_of_ones
 from fastbin.intervals.binomial import beta_quantile, exact_ends, special_functions
 
 

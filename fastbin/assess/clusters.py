@@ -290,23 +290,25 @@ def cluster_intervals(
     samples = check_samples(p, y, positive=positive, name="p")
     _, codes = _codes_of(cluster)
     check_same_length(p=samples.predictions, cluster=codes)
-    names, groups = _groups_of(by, samples.predictions)
+    names, groups = rows_of_grades(by, len(codes))
     if codes.max() == 0:
         raise InputError("holds one cluster alone", "intervals need two clusters or more", argument="cluster")
     labels = samples.labels.astype(np.float64)
-    parts = [_part(labels[rows], samples.predictions[rows], codes[rows], alpha, side, seed) for rows in groups]
+    every: list[Any] = [*groups, slice(None)]
+    parts = [_part(labels[rows], samples.predictions[rows], codes[rows], alpha, side, seed) for rows in every]
     columns = [np.array(column) for column in zip(*parts, strict=True)]
     return ClusterIntervals(alpha, side, (*names, ALL), *columns)
 
 
-def _groups_of(by: Any, predictions: Float64s) -> tuple[list[Any], list[Any]]:
-    """The names of grades, and the rows of each, and of all."""
+def rows_of_grades(by: Any, n_rows: int, kept: Any = slice(None)) -> tuple[list[Any], list[Int64s]]:
+    """The names of grades, ascending, and the rows of each among those that are `kept`; nothing where there are no grades."""
     if by is None:
-        return [], [slice(None)]
+        return [], []
     keys, (codes,) = in_one_code(by=as_cells(by, "by"))
-    check_same_length(p=predictions, by=codes)
+    check_same_length(p=range(n_rows), by=codes)
+    codes = codes[kept]
     groups = list(rows_of_each(codes))
-    return [keys[codes[rows[0]]] for rows in groups], [*groups, slice(None)]
+    return [keys[codes[rows[0]]] for rows in groups], groups
 
 
 def _part(labels: Float64s, predictions: Float64s, codes: Int64s, alpha: float, side: str, seed: int) -> tuple[Any, ...]:

@@ -1,10 +1,15 @@
-"""The law of the number of ones among independent labels, from how often each prediction occurs, at any number of rows."""
+"""The law of the number of ones among independent labels, and its tails, from how often each prediction occurs: any rows."""
 
 from __future__ import annotations
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin.assess.bin_tests import chance_at_least, chance_at_most
+from fastbin.assess.prediction_cells import CellCounts
 
 # The sum is within this of its mean, in labels, but for a chance below 1e-18 (Bernstein's inequality).
 DEVIATIONS, ROOM = 10.0, 30.0
@@ -16,6 +21,45 @@ MOST_TERMS = 2**21
 N_CELLS, N_TERMS = 1024, 7
 # From this variance on no frequency that counts comes near a zero of a factor. Below it, few predictions lie in the middle.
 LARGE_VARIANCE = 400.0
+VAST = 1e9  # a variance from which on two terms of Edgeworth's expansion are within 1e-9
+
+
+class Tails(NamedTuple):
+    """The chances that the number of ones is at least, above, at most and below that seen, if predictions are calibrated."""
+
+    at_least: float
+    above: float
+    at_most: float
+    below: float
+
+
+def tails_of_ones(cells: CellCounts) -> Tails:
+    """The chances on either side of the number of ones in these cells; exact for one prediction, else within 1e-9."""
+    ones, n = cells.n_ones, cells.n
+    if len(cells.predictions) == 1:
+        frequency = float(cells.predictions[0])
+        upper = (chance_at_least(x, n, frequency) for x in (ones, ones + 1))
+        return Tails(*upper, *(chance_at_most(x, n, frequency) for x in (ones, ones - 1)))
+    if cells.variance > VAST:
+        return _vast_tails(cells)
+    first, law = law_of_labels(cells.predictions, cells.counts)
+    at, after = (int(np.clip(x - first, 0, len(law))) for x in (ones, ones + 1))  # outside of the window nothing lies
+    sums = (law[at:].sum(), law[after:].sum(), law[:after].sum(), law[:at].sum())
+    return Tails(*(min(1.0, float(chance)) for chance in sums))
+
+
+def _vast_tails(cells: CellCounts) -> Tails:
+    """The chances by the normal law and its correction for skewness, between the whole numbers."""
+    p, deviation = cells.predictions, math.sqrt(cells.variance)
+    skewness = float((cells.counts * p * (1.0 - p) * (1.0 - 2.0 * p)).sum()) / deviation**3
+
+    def above(x: float, sign: float = 1.0) -> float:
+        z = sign * (x - cells.expected) / deviation
+        term = sign * skewness * (z * z - 1.0) * math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / 6.0
+        return min(1.0, max(0.0, 0.5 * math.erfc(z / math.sqrt(2.0)) + term))
+
+    ones = cells.n_ones
+    return Tails(above(ones - 0.5), above(ones + 0.5), above(ones + 0.5, -1.0), above(ones - 0.5, -1.0))
 
 
 def law_of_labels(values: Float64s, counts: Int64s) -> tuple[int, Float64s]:
@@ -32,7 +76,9 @@ def law_of_labels(values: Float64s, counts: Int64s) -> tuple[int, Float64s]:
     logs = _logs(values, counts, variance, angles) + 1j * angles * (mean - first)
     spectrum = np.zeros(reach + 1, np.complex128)
     spectrum[: len(angles)] = np.exp(logs)
-    return first, np.maximum(np.fft.irfft(np.conj(spectrum), size), 0.0)
+    values_of_sum = first + np.arange(size)
+    is_possible = (values_of_sum >= 0) & (values_of_sum <= counts.sum())
+    return first, np.where(is_possible, np.maximum(np.fft.irfft(np.conj(spectrum), size), 0.0), 0.0)
 
 
 def _logs(values: Float64s, counts: Int64s, variance: float, angles: Float64s) -> Array:

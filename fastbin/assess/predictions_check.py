@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.cells import as_cells, in_one_code
-from fastbin._base.checks import check_alpha, check_choice, check_same_length
+from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
 from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table, as_records
-from fastbin.assess.bin_tests import chance_at_least, chance_at_most
-from fastbin.assess.clusters import Agreement, agreement_of, one_per_cluster
-from fastbin.assess.label_sums import law_of_labels
+from fastbin.assess.clusters import Agreement, agreement_of, cluster_intervals, one_per_cluster, rows_of_grades
+from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
-from fastbin.assess.samples import Samples, check_samples, law_of_sum, rows_of_each
+from fastbin.assess.samples import COUNTS_ONLY, Samples, check_samples
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, Judged, new_rows, not_shown, p_is, shown_p
 from fastbin.intervals.binomial import special_functions
 
 TOO_LOW, TOO_HIGH = "too low", "too high"
 ALL = "all"
-# A sum of independent labels is within this of its mean, in labels, but for a chance below 1e-18.
-DEVIATIONS, ROOM = 10.0, 30.0
-MOST_CONVOLVED = 2**14  # rows; the law of more is found from how often each prediction occurs
-# The law by Fourier inversion takes time for each cell and value, by convolution for each row, so many times as much.
-VALUES_A_ROW = 47
-VAST = 1e9  # a variance from which on two terms of Edgeworth's expansion are within 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +120,7 @@ class PredictionCheck(Judged):
         return {**head, "sentence": self._sentence(), "requires": NEW_ROWS, **clusters, "grades": grades}
 
 
-@shared_docs(check_samples.__doc__)
+@shared_docs(check_samples.__doc__, cluster_intervals.__doc__)
 def check_predictions(
     p: Any,
     y: Any,
@@ -145,10 +137,8 @@ def check_predictions(
 
     Parameters
     ----------
-    p : array-like of shape (n,)
-        Predictions in [0, 1], such as probabilities of default. NaN is refused.
-    y : array-like of shape (n,)
-        What happened: bool, or numbers that equal 0 or 1.
+    {p}
+    {y}
     by : array-like of shape (n,), optional
         The grade of each row, integers or text; a missing one is refused.
     side : {"both", "upper", "lower"}
@@ -216,14 +206,10 @@ def check_predictions(
     means = np.array([part.mean(part.predictions) for part in parts])
     laws = [tails_of_ones(CellCounts.of_samples(part)) for part in parts]
     tails = np.array([(law.at_least, law.at_most) for law in laws])
-    below = special_functions().betainc(ones + 0.5, counts - ones + 0.5, means)
-    p_values, jeffreys = of_side(tails, side), of_side(np.stack([below, 1.0 - below], axis=1), side)
-    adjusted = np.append(holm(p_values[:-1]), p_values[-1])
-    directions = np.where(ones > counts * means, TOO_LOW, TOO_HIGH)
-    verdicts = np.where(adjusted <= test_level, directions, NOT_CONTRADICTED).tolist()
-    found = {verdict for verdict in (verdicts[:-1] or verdicts) if verdict != NOT_CONTRADICTED}
+    p_values = of_side(tails, side)
+    adjusted, verdicts = judged_parts(p_values, ones - counts * means, test_level)
     return PredictionCheck(
-        verdict=NOT_CONTRADICTED if not found else found.pop() if len(found) == 1 else "contradicted",
+        verdict=joint_direction(verdicts[:-1] or verdicts),
         side=side,
         test_level=test_level,
         names=(*names, ALL),
@@ -232,7 +218,7 @@ def check_predictions(
         mean_predictions=means,
         rates=ones / counts,
         p_values=p_values,
-        jeffreys=jeffreys,
+        jeffreys=jeffreys_of(ones, counts, means, side),
         adjusted=adjusted,
         verdicts=tuple(verdicts),
         clusters=agreement,
@@ -258,9 +244,7 @@ def _checked(p: Any, y: Any, sample_weight: Any, positive: Any, **of_rows: Any) 
     check_same_index(p=p, y=y, sample_weight=sample_weight, **of_rows)
     samples = check_samples(p, y, sample_weight, positive=positive, name="p")
     if samples.is_weighted:
-        raise GuaranteeError(
-            "samples with real weights are not counted, so no exact test exists; give integers if the weights are frequencies"
-        )
+        raise GuaranteeError(COUNTS_ONLY)
     return samples
 
 
@@ -268,15 +252,28 @@ def _grades(
     samples: Samples, p: Any, by: Any, sample_weight: Any, kept: Int64s | None = None
 ) -> tuple[list[Any], list[Samples]]:
     """The names of the grades and the samples of each: of the rows that are kept, where not all are."""
-    if by is None:
-        return [], []
-    keys, (codes,) = in_one_code(by=as_cells(by, "by"))
-    check_same_length(p=np.asarray(p), by=codes)
-    if sample_weight is not None:
-        codes = codes[np.asarray(sample_weight) > 0]
-    samples, codes = (samples, codes) if kept is None else (samples.take(kept), codes[kept])
-    groups = list(rows_of_each(codes))
-    return [keys[codes[rows[0]]] for rows in groups], [samples.take(rows) for rows in groups]
+    counted: Any = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
+    names, groups = rows_of_grades(by, len(np.asarray(p)), counted if kept is None else kept)
+    samples = samples if kept is None else samples.take(kept)
+    return names, [samples.take(rows) for rows in groups]
+
+
+def jeffreys_of(ones: Int64s, counts: Int64s, means: Float64s, side: str) -> Float64s:
+    """The p-values of Jeffreys' test of mean predictions."""
+    below = special_functions().betainc(ones + 0.5, counts - ones + 0.5, means)
+    return of_side(np.stack([below, 1.0 - below], axis=1), side)
+
+
+def judged_parts(p_values: Float64s, excess: Float64s, level: float) -> tuple[Float64s, list[str]]:
+    """P-values by Holm over all parts but the last, all rows, and the verdicts; `excess`: ones beyond the expected."""
+    adjusted = np.append(holm(p_values[:-1]), p_values[-1])
+    return adjusted, np.where(adjusted <= level, np.where(excess > 0.0, TOO_LOW, TOO_HIGH), NOT_CONTRADICTED).tolist()
+
+
+def joint_direction(verdicts: Iterable[str]) -> str:
+    """The verdict on all of these together."""
+    found = set(verdicts) - {NOT_CONTRADICTED}
+    return NOT_CONTRADICTED if not found else found.pop() if len(found) == 1 else "contradicted"
 
 
 def of_side(tails: Float64s, side: str) -> Float64s:
@@ -293,77 +290,3 @@ def holm(p_values: Float64s) -> Float64s:
     adjusted = np.empty_like(p_values)
     adjusted[order] = np.minimum(1.0, stepped)
     return adjusted
-
-
-class Tails(NamedTuple):
-    """The chances that the number of ones is at least, above, at most and below that seen, if predictions are calibrated."""
-
-    at_least: float
-    above: float
-    at_most: float
-    below: float
-
-
-def tails_of_ones(cells: CellCounts) -> Tails:
-    """The chances on either side of the number of ones in these cells; exact for one prediction, else within 1e-9."""
-    ones, n = cells.n_ones, cells.n
-    if len(cells.predictions) == 1:
-        frequency = float(cells.predictions[0])
-        upper = (chance_at_least(x, n, frequency) for x in (ones, ones + 1))
-        return Tails(*upper, *(chance_at_most(x, n, frequency) for x in (ones, ones - 1)))
-    if cells.variance > VAST:
-        return _vast_tails(cells)
-    first, law = _law_of_ones(cells)
-    at, after = (int(np.clip(x - first, 0, len(law))) for x in (ones, ones + 1))  # outside of the window nothing lies
-    sums = (law[at:].sum(), law[after:].sum(), law[:after].sum(), law[:at].sum())
-    return Tails(*(min(1.0, float(chance)) for chance in sums))
-
-
-def _vast_tails(cells: CellCounts) -> Tails:
-    """The chances by the normal law and its correction for skewness, between the whole numbers."""
-    p, deviation = cells.predictions, math.sqrt(cells.variance)
-    skewness = float((cells.counts * p * (1.0 - p) * (1.0 - 2.0 * p)).sum()) / deviation**3
-
-    def above(x: float, sign: float = 1.0) -> float:
-        z = sign * (x - cells.expected) / deviation
-        term = sign * skewness * (z * z - 1.0) * math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / 6.0
-        return min(1.0, max(0.0, 0.5 * math.erfc(z / math.sqrt(2.0)) + term))
-
-    ones = cells.n_ones
-    return Tails(above(ones - 0.5), above(ones + 0.5), above(ones + 0.5, -1.0), above(ones - 0.5, -1.0))
-
-
-def _law_of_ones(cells: CellCounts) -> tuple[int, Float64s]:
-    """The first value of the number of ones, and the chances from there on: of few cells or many rows from their counts."""
-    if cells.n > MOST_CONVOLVED:
-        return law_of_labels(cells.predictions, cells.counts)
-    window = 2 ** (2 * int(DEVIATIONS * np.sqrt(cells.variance) + ROOM)).bit_length()
-    if len(cells.predictions) * window > VALUES_A_ROW * cells.n:
-        return poisson_binomial(np.repeat(cells.predictions, cells.counts))
-    law, distances = law_of_sum(cells.counts.astype(float), cells.predictions, window)
-    first = round(float(distances[0]) + cells.expected)
-    outside = np.arange(first, first + window)
-    return first, np.where((outside >= 0) & (outside <= cells.n), law, 0.0)  # rounding leaves 1e-16 there
-
-
-def poisson_binomial(frequencies: Float64s) -> tuple[int, Float64s]:
-    """The law of a sum of independent labels: its first value, and the chances from there on. O(n log n).
-
-    Neighbours are convolved in pairs, round by round, each law in a window around its mean outside of which less than 1e-18
-    lies (Bernstein's inequality). `frequencies` ascend, so that windows of a round are of one width.
-    """
-    n_rounds = max(0, int(len(frequencies) - 1).bit_length())
-    p = np.append(frequencies, np.zeros(2**n_rounds - len(frequencies)))  # labels that are never 1
-    laws, first = np.stack([1.0 - p, p], axis=1), np.zeros(len(p), np.int64)
-    means, variances = p.copy(), p * (1.0 - p)
-    for _ in range(n_rounds):
-        size = 2 * laws.shape[1] - 1
-        left, right = (np.fft.rfft(laws[half::2], size, axis=1) for half in (0, 1))
-        laws, first = np.maximum(np.fft.irfft(left * right, size, axis=1), 0.0), first[0::2] + first[1::2]
-        means, variances = means[0::2] + means[1::2], variances[0::2] + variances[1::2]
-        reach = int(DEVIATIONS * np.sqrt(variances.max()) + ROOM)
-        if 2 * reach + 1 < size:
-            starts = np.clip(np.rint(means).astype(np.int64) - reach - first, 0, size - 2 * reach - 1)
-            laws = np.take_along_axis(laws, starts[:, np.newaxis] + np.arange(2 * reach + 1), axis=1)
-            first = first + starts
-    return int(first[0]), laws[0]

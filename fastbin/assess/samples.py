@@ -26,6 +26,8 @@ from fastbin._base.ranks import boundary_ranks
 from fastbin._fit.rows import Rows, RowsSource
 from fastbin.model import BinnedModel
 
+COUNTS_ONLY = "samples with real weights are not counted, so no exact test exists; give integers if the weights are frequencies"
+
 # The one rule of "auto": single values are bins where they are few and each has rows enough to say something.
 MOST_VALUES, LEAST_ROWS, N_BINS = 100, 50, 15
 
@@ -221,7 +223,6 @@ MOST_IN_ALL = 5000  # bins of all classes, some seconds; of more, the level is n
 LARGEST_EXACT = 100.0  # variance of a label sum
 WINDOW = 256  # sums around the mean whose chances are computed: at least 12 standard deviations on each side
 N_CELLS = 512
-ANGLES_AT_ONCE = 2**20  # times cells: 16 MB
 N_DRAWS, SEED = 10_000, 0  # of the simulation that gives the points
 
 
@@ -321,20 +322,15 @@ class Noise(NamedTuple):
         return ChanceLevel(expected / total, float(points[0]), float(largest.mean()), float(points[1]))
 
 
-def law_of_sum(counts: Float64s, frequencies: Float64s, window: int = WINDOW) -> tuple[Float64s, Float64s]:
+def law_of_sum(counts: Float64s, frequencies: Float64s) -> tuple[Float64s, Float64s]:
     """The chances of the values of a sum of independent binomials, and how far each is from the mean.
 
-    The variance is at most `LARGEST_EXACT`, or the window, an even number, is wide enough for it. By Fourier inversion of the
-    characteristic function, in a window outside of which less than 1e-18 lies. O(cells * window).
+    The variance is at most `LARGEST_EXACT`. By Fourier inversion of the characteristic function, in a window outside of which
+    less than 1e-18 lies.
     """
-    mean = float((counts * frequencies).sum())
-    least = np.floor(mean) - window // 2
-    angles = 2.0 * np.pi / window * np.arange(window // 2 + 1)
-    transform = np.empty(len(angles), complex)
-    step = max(1, ANGLES_AT_ONCE // len(counts))
-    for first in range(0, len(angles), step):
-        own = angles[first : first + step]
-        factors = (1.0 + np.multiply.outer(frequencies, np.exp(1j * own) - 1.0)) ** counts[:, np.newaxis]
-        transform[first : first + step] = factors.prod(axis=0) * np.exp(-1j * own * least)
-    chances = np.fft.irfft(np.conj(transform), window)
-    return np.maximum(chances, 0.0), least + np.arange(window) - mean
+    mean = float(np.dot(counts, frequencies))
+    least = np.floor(mean) - WINDOW // 2
+    angles = 2.0 * np.pi / WINDOW * np.arange(WINDOW // 2 + 1)
+    factors = (1.0 + np.multiply.outer(frequencies, np.exp(1j * angles) - 1.0)) ** counts[:, np.newaxis]
+    chances = np.fft.irfft(np.conj(factors.prod(axis=0) * np.exp(-1j * angles * least)), WINDOW)
+    return np.maximum(chances, 0.0), least + np.arange(WINDOW) - mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -25,19 +25,20 @@ from fastbin._model.parts import Parts
 from fastbin.assess.bin_tests import chance_at_least, chance_at_most, first_above, reached
 from fastbin.assess.calibration_tests import tests_of_cells
 from fastbin.assess.cell_tests import vasicek
-from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, count_arrays, count_table, read_counts
+from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, count_arrays
+from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
-from fastbin.assess.predictions_check import ALL, TOO_HIGH, TOO_LOW, holm, of_side, tails_of_ones
+from fastbin.assess.predictions_check import ALL, TOO_HIGH, TOO_LOW, jeffreys_of, joint_direction, judged_parts, of_side
 from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, NOT_CONTRADICTED, Judged, known, new_rows, not_shown, p_is, shown_p
-from fastbin.export.form import as_vector_model
-from fastbin.intervals.binomial import ends_of_rows, special_functions
+from fastbin.intervals.binomial import ends_of_rows
+from fastbin.vector_model import VectorModel
 
 FORMAT = "fastbin report of predictions, version 1"
 # The tables: by which columns, in the order in which they are shown.
 TABLES = {"grades": ("grade",), "segments": ("segment",), "cells": ("segment", "grade"), "days": ("day",)}
 # Digits of a figure: the last bits of doubles differ between processors and versions of SciPy.
 DIGITS = 12
-# CanonicalCounts of more rows are not written into reports, which then have their digest alone.
+# Counts of more rows are not written into reports, which then have their digest alone.
 MOST_ROWS = 10_000
 # Different predictions of which the further tests are computed, in two seconds.
 MOST_TESTED = 2**18
@@ -153,7 +154,7 @@ class Validation(Judged):
 
     @property
     def deciding_rows(self) -> list[dict[str, Any]]:
-        """The rows of all tables, which share the level; that of the portfolio where there is no table."""
+        """The rows of all tables, which share the level; without tables, that of the portfolio."""
         return [row for rows in self.tables.values() for row in rows] or [self.portfolio]
 
     @property
@@ -363,12 +364,6 @@ def name_of(row: dict[str, Any]) -> str:
     return " / ".join(printable(str(row[name])) for name in KEYS if name in row)
 
 
-def joint_direction(verdicts: Iterable[str]) -> str:
-    """The verdict on all of these together."""
-    found = set(verdicts) - {NOT_CONTRADICTED}
-    return NOT_CONTRADICTED if not found else found.pop() if len(found) == 1 else "contradicted"
-
-
 # ------------------------------------------------------------------------------------------------- the figures
 
 
@@ -421,15 +416,11 @@ def _figures(groups: Sequence[CanonicalCounts], options: ValidationOptions) -> l
     n, ones = (np.array([getattr(own, name) for own in groups]) for name in ("n_samples", "n_ones"))
     means = np.array([own.mean for own in groups])
     of_mean = of_side(_tails_of_means(means, n, ones), options.side)
-    below = special_functions().betainc(ones + 0.5, n - ones + 0.5, means)
-    jeffreys = of_side(np.stack([below, 1.0 - below], axis=1), options.side)
     p_values, whole = [of_mean], [None if own.are_means else own.cells() for own in groups]
     if not groups[-1].are_means:
         tails = [(law.at_least, law.at_most) for law in (tails_of_ones(cells) for cells in whole if cells is not None)]
         p_values.append(of_side(np.array(tails), options.side))
-    adjusted = [np.append(holm(each[:-1]), each[-1]) for each in p_values]
-    directions = np.where(ones > n * means, TOO_LOW, TOO_HIGH)
-    verdicts = [np.where(each <= options.test_level, directions, NOT_CONTRADICTED).tolist() for each in adjusted]
+    adjusted, verdicts = zip(*(judged_parts(each, ones - n * means, options.test_level) for each in p_values), strict=True)
     intervals = ends_of_rows(ones, n, options.test_level).tolist()
     n_tests = np.append(np.full(len(n) - 1, max(1, len(n) - 1)), 1)
     differences = detectable(means, n, options.test_level / n_tests, options.power, options.side).tolist()
@@ -440,7 +431,7 @@ def _figures(groups: Sequence[CanonicalCounts], options: ValidationOptions) -> l
         **{name: column[1] if len(column) > 1 else nothing for name, column in
            (("p_value", p_values), ("holm", adjusted), ("verdict", verdicts))},
         "p_of_mean": of_mean.tolist(), "holm_of_mean": adjusted[0].tolist(), "verdict_of_mean": verdicts[0],
-        "jeffreys": jeffreys.tolist(), "detectable": [known(each) for each in differences],
+        "jeffreys": jeffreys_of(ones, n, means, options.side).tolist(), "detectable": [known(each) for each in differences],
     }  # fmt: skip
     if options.asset_correlation is not None:
         columns["vasicek"] = [None if cells is None else vasicek(cells, options.asset_correlation).p_value for cells in whole]
@@ -526,7 +517,7 @@ def assess(
         The grade and the segment of each row, integers or text, a missing one refused; of a table the names of the columns. Of
         a set of models, `segment` is the key of each row.
     score, label : str, optional
-        NamedColumns of a table: scores of a model, and what happened.
+        Columns of a table: scores of a model, and what happened.
     day : array-like of shape (n,), or str, optional
         The day of each row: dates, integers or text. Adds a table by day.
     sample_weight : array-like of int, shape (n,), or str, optional
@@ -534,9 +525,11 @@ def assess(
     positive : optional
         The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
     side : {"both", "upper", "lower"}
-        What is looked for: frequencies above the predictions ("upper": predictions that are too low), below them, or both.
+        What is looked for: frequencies above the predictions ("upper": predictions that are too low), below them, or both. Of
+        a model, the side of its promise.
     test_level : float
-        The chance that calibrated predictions are contradicted in any row of any table, from 1e-100 to 1/2.
+        The chance that calibrated predictions are contradicted in any row of any table, from 1e-100 to 1/2; that of all rows
+        is a test by itself.
     power : float
         The chance with which the differences called detectable would have been seen.
     asset_correlation : float in [0, 1), optional
@@ -575,26 +568,22 @@ def assess(
     ('too low', [('A', 'not contradicted'), ('B', 'too low')])
     """
     given = model_or_predictions
-    if isinstance(given, (Parts, Estimator)) or as_vector_model(given) is not None:
+    if isinstance(given, (Parts, Estimator, VectorModel)):
         asked_for = {"by": by, "day": day, "asset_correlation": asset_correlation}
-        asked_for |= {"side": None if side == "both" else side, "power": None if power == ValidationOptions().power else power}
+        asked_for |= {"power": None if power == ValidationOptions().power else power}
         for name, value in asked_for.items():
             if value is not None:
                 remedy = "pass what model.predict gives as predictions, or use fastbin.assess.audit_groups"
                 raise InputError("is about given predictions, and a model is assessed bin by bin", remedy, argument=name)
-        columns = {"score": score, "label": label}
-        return _assess_model(
-            given,
-            data,
-            segment,
-            columns,
-            {"sample_weight": sample_weight, "positive": positive, "test_level": test_level, **options},
-        )
+        options |= {"sample_weight": sample_weight, "positive": positive, "test_level": test_level, "side": side}
+        return _assess_model(given, data, segment, {"score": score, "label": label}, options)
     if options:
         raise InputTypeError(f"{next(iter(options))} is an option about models, and predictions are given; leave it out")
     asked = check_options(side, test_level, power, asset_correlation)
     if isinstance(given, str):
         names = _names(prediction=given, label=label, segment=segment, grade=by, day=day, weight=sample_weight)
+        from fastbin.assess.counted_tables import count_table
+
         return validate(count_table(data, names, positive=positive), asked)
     for name, value in (("score", score), ("label", label)):
         if value is not None:
@@ -627,7 +616,10 @@ def _of_classifier(classifier: Any, data: Any, positive: Any) -> tuple[Any, Any,
         raise InputError(f"has {len(classes)} classes, and two are assessed", remedy, argument="model_or_predictions")
     features, labels = data
     event = classes[1].item() if positive is None else positive
-    at = int(np.argmax(classes == event)) if (classes == event).any() else 1
+    if not (classes == event).any():
+        problem = f"is {event!r}, and the classes are {', '.join(map(repr, classes.tolist()))}"
+        raise InputError(problem, "name one of them, or leave it out for the second", argument="positive")
+    at = int(np.argmax(classes == event))
     plain = classes.dtype.kind in "biuf" and set(classes.tolist()) == {0, 1} and event == 1
     return classifier.predict_proba(features)[:, at], labels, None if plain else event
 
@@ -640,6 +632,9 @@ def _assess_model(model: Any, data: Any, segment: Any, columns: dict[str, Any], 
             raise InputTypeError("is neither a pair nor a table with named columns", remedy, argument="data")
         return import_module("fastbin.report").assess_model(model, *data, cells=segment, **options)
     weight = options.pop("sample_weight")
+    if options.pop("side") != "both":
+        remedy = "pass (scores, labels), or leave side out"
+        raise InputError("goes with scores and labels, and a table is given", remedy, argument="side")
     return import_module("fastbin.engines").assess(data, model, **columns, weight=weight, cell=segment, **options)
 
 
@@ -684,5 +679,7 @@ def assess_counts(
     >>> found.verdict, round(found.tables["grades"][0]["jeffreys"], 5)
     ('too low', 0.08307)
     """
+    from fastbin.assess.counted_tables import read_counts
+
     asked = check_options(side, test_level, power, asset_correlation)
     return validate(read_counts(table), asked)

@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
+import click
+from click.core import ParameterSource
+
 from fastbin._base.shown import printable
 
 if TYPE_CHECKING:
@@ -55,6 +58,11 @@ def _console_class() -> type[Console]:
             discard(self.file)  # type: ignore[arg-type]
 
     return OwnConsole
+
+
+def is_typed(option: str) -> bool:
+    """Whether an option of the command that is running was given, by the name of its argument; others have their default."""
+    return click.get_current_context().get_parameter_source(option) not in (None, ParameterSource.DEFAULT)
 
 
 def say(text: str) -> None:

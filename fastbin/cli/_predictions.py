@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.core import ParameterSource
 
 from fastbin._base.errors import InputError
-from fastbin.cli._console import working
+from fastbin.cli._console import is_typed, working
 from fastbin.cli._files import FileDigests, display_name
 from fastbin.cli._tables import RowOptions, subject_of
 
@@ -44,16 +43,10 @@ class Validated(NamedTuple):
     files: dict[str, str]
 
 
-def typed(*names: str) -> list[str]:
-    """Those of these options that were typed."""
-    source = click.get_current_context().get_parameter_source
-    return [name for name in names if source(name) is ParameterSource.COMMANDLINE]
-
-
 def refuse_options_of_models(given: dict[str, Any], rows: RowOptions, *, but: tuple[str, ...] = ()) -> None:
     """Refuse options about a MODEL with --predictions."""
-    for name in typed("alpha", "seed"):
-        if name not in but:
+    for name in ("alpha", "seed"):
+        if name not in but and is_typed(name):
             raise click.UsageError(f"--{name} is about a MODEL; predictions are tested at --test-level")
     idle = [name for name in ("score", "group", "against", "against_column") if given.get(name)]
     if rows.score is not None:
@@ -74,7 +67,8 @@ def _checked(asked: PredictionOptions, test_level: float) -> ValidationOptions:
 
 def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float) -> Validated:
     """Validate the predictions in a column of a file; its source has the file, its SHA-256 and the columns."""
-    from fastbin.assess.counted import NamedColumns, count_table
+    from fastbin.assess.counted import NamedColumns
+    from fastbin.assess.counted_tables import count_table
     from fastbin.assess.validation import validate
 
     options = _checked(asked, test_level)
@@ -99,7 +93,7 @@ def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test
 
 def validate_counts_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float) -> Validated:
     """The same from a file of counts."""
-    from fastbin.assess.counted import read_counts
+    from fastbin.assess.counted_tables import read_counts
     from fastbin.assess.validation import validate
 
     options = _checked(asked, test_level)

@@ -8,7 +8,6 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from fastbin._base.array_types import Array
 from fastbin._base.checks import check_score_range, check_scores, event_of
@@ -17,7 +16,7 @@ from fastbin._base.suspicions import FALLS, HARD_LABELS
 from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
-from fastbin.cli._console import counting_passes, note, reading, working
+from fastbin.cli._console import counting_passes, is_typed, note, reading, working
 from fastbin.cli._files import Output
 from fastbin.cli._methods import DEFAULT, METHODS, SCALERS, check_fit, make_calibrator
 from fastbin.cli._tables import RowOptions, as_keys, check_held, errors_in, is_vector, matrix_columns, matrix_of, read_rows
@@ -258,8 +257,7 @@ def _fit_plan(file: str, plan: str | None, id_column: str | None, rows: RowOptio
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
     """The parameters that were typed, by their names in Python. Others keep the defaults of the method."""
-    source = click.get_current_context().get_parameter_source
-    return {name: value for name, value in values.items() if source(name) is not ParameterSource.DEFAULT}
+    return {name: value for name, value in values.items() if is_typed(name)}
 
 
 def fit_table(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from fastbin._base.errors import InputError
 from fastbin._model import view
 from fastbin._model.provenance import in_words
 from fastbin.cli import _options as options
 from fastbin.cli import _show
-from fastbin.cli._console import console, say_json
+from fastbin.cli._console import console, is_typed, say_json
 from fastbin.cli._files import WORDS, Exported, display_name, load_or_describe
 
 if TYPE_CHECKING:
@@ -93,8 +92,7 @@ def _model_of_cell(models: ModelSet | VectorModel, cell: str) -> BinnedModel | N
 
 
 def _show_export(export: Exported, path: str, name: str, as_json: bool) -> None:
-    source_of = click.get_current_context().get_parameter_source
-    given = {f"--{name}": source_of(name) is not ParameterSource.DEFAULT for name in ("cell", "alpha", "side")}
+    given = {f"--{name}": is_typed(name) for name in ("cell", "alpha", "side")}
     for option, is_given in given.items():
         if is_given:
             raise InputError(f"{name} is a {WORDS[export.target]}, of which the digest is shown; leave out {option}")

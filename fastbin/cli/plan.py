@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from click.core import ParameterSource
 
 from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
-from fastbin.cli._console import say, show
+from fastbin.cli._console import is_typed, say, show
 from fastbin.cli._files import Output, check_inputs, display_name, load_model
 from fastbin.cli._tables import RowOptions, as_keys, errors_in, read_rows, row_batches
 
@@ -96,7 +95,7 @@ def _planned(file: str, name: str | None, alpha: float, new: dict[str, Any], row
     from fastbin.decide import plan_labels
 
     bins_of = new.pop("bins_of")
-    if bins_of is not None and _is_given("n_bins"):
+    if bins_of is not None and is_typed("n_bins"):
         raise click.UsageError("--n-bins and --bins-of exclude each other: the model has its bins")
     table = rows.open(file)
     columns, texts = {"scores": rows.score_column(table)}, {} if name is None else {"ids": table.check_column(name)}
@@ -112,16 +111,12 @@ def _begun(file: str, labels: str | None, name: str | None, rows: RowOptions) ->
     from fastbin.decide import LabelPlan
 
     for option in OF_A_NEW_PLAN:
-        if _is_given(option):
+        if is_typed(option):
             raise click.UsageError(f"--{option.replace('_', '-')} is for a new plan, and FILE is one; leave it out")
     plan = LabelPlan.load(file)
     if labels is not None:
         name = take_labels(plan, rows.open(labels), name, rows)["rows"]
     return plan, name or "row"
-
-
-def _is_given(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
 
 
 def take_labels(plan: LabelPlan, table: Table, name: str | None, rows: RowOptions) -> dict[str, str]:

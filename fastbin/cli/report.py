@@ -10,13 +10,12 @@ import click
 
 from fastbin._model.view import counted
 from fastbin.cli import _options as options
-from fastbin.cli._console import console, json_text, say, say_json, working
+from fastbin.cli._console import console, is_typed, json_text, say, say_json, working
 from fastbin.cli._files import FileDigests, Output, display_name
 from fastbin.cli._predictions import (
     PredictionOptions,
     check_report,
     refuse_options_of_models,
-    typed,
     validate_counts_file,
     validate_file,
 )
@@ -126,7 +125,8 @@ def _check(report: str, file: str | None, extra: str | None, rows: RowOptions, o
         raise click.UsageError("with --check there is no MODEL: give FILE alone, or nothing")
     if outputs:
         raise click.UsageError("--check writes nothing; leave -o out")
-    for name in typed(*PredictionOptions._fields, "segment", "label", "positive", "weights", "test_level", "alpha", "seed"):
+    asked = (*PredictionOptions._fields, "segment", "label", "positive", "weights", "test_level", "alpha", "seed")
+    for name in filter(is_typed, asked):
         raise click.UsageError(f"--check takes its questions from the report; leave --{name.replace('_', '-')} out")
     differences, told = check_report(report, file, rows)
     name = display_name(report)
@@ -151,7 +151,7 @@ def _report_predictions(
         asked.refuse_idle(but=("side", "asset_correlation"))
         if file is not None:
             raise click.UsageError("with --counts there is no MODEL and no FILE; leave them out")
-        for name in typed("segment", "label", "positive", "weights"):
+        for name in filter(is_typed, ("segment", "label", "positive", "weights")):
             raise click.UsageError(f"a table of counts has columns of its own names; leave --{name} out")
         read: str = counts
     else:

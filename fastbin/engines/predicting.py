@@ -14,7 +14,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin.engines.vectors import VectorRequest
 from fastbin.export.dialects import MOST_STEPS
-from fastbin.export.form import as_vector_model, limits_of
+from fastbin.export.form import limits_of
 from fastbin.export.lookup import SqlTables
 from fastbin.export.sql import sql, sql_set
 from fastbin.model import BinnedModel
@@ -23,6 +23,7 @@ from fastbin.tables.columns import is_text, scores_of
 from fastbin.tables.opening import Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, sql_table
 from fastbin.tables.table import as_plain, check_column, pyarrow
+from fastbin.vector_model import as_vector_model
 
 OUTPUT = "probability"
 

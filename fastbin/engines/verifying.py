@@ -23,14 +23,13 @@ from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
 from fastbin._fit.rows import Progress
 from fastbin._model.provenance import in_words, stated_by
 from fastbin.engines.fitting import fit_columns
-from fastbin.export.form import as_vector_model
 from fastbin.guarantees.certificate import name_cell
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.segmented import SegmentedBinning
 from fastbin.tables.frames import Names
 from fastbin.tables.opening import ENGINES
-from fastbin.vector_model import VectorModel
+from fastbin.vector_model import VectorModel, as_vector_model
 
 AnyModel = BinnedModel | ModelSet | VectorModel
 

@@ -35,7 +35,7 @@ from fastbin._model.view import promise
 from fastbin.guarantees.certificate import event_words
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.vector_model import VectorModel
+from fastbin.vector_model import VectorModel, as_vector_model
 
 # The ends of intervals: what each interval is about, and which end of it.
 ENDS = {name: (at, end) for at, names in NAMES_OF_ENDS.items() for end, name in enumerate(names)}
@@ -91,12 +91,6 @@ class PartSteps(NamedTuple):
     @property
     def has_texts(self) -> bool:
         return isinstance(self.keys[0], str)
-
-
-def as_vector_model(model: Any) -> VectorModel | None:
-    """The vector model, or that of a fitted calibrator; None for anything else."""
-    fitted = model.model_ if hasattr(type(model), "model_") else model
-    return fitted if isinstance(fitted, VectorModel) else None
 
 
 def as_exported(model: Any, name: str = "model") -> BinnedModel | ModelSet:

@@ -39,10 +39,10 @@ from fastbin._base.json_kinds import (
 from fastbin._core.fields import ALWAYS, FIELDS, OTHERWISE, Field, Limit, native_parts
 from fastbin._core.schemes import RATE_ORIGINS, ClassRate, ClassRates
 from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.form import as_vector_model, digest_of
+from fastbin.export.form import digest_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import SET_KINDS, UNKNOWN, ModelSet
-from fastbin.vector_model import VECTOR_KIND, VectorMap, VectorModel
+from fastbin.vector_model import VECTOR_KIND, VectorMap, VectorModel, as_vector_model
 
 Whole = BinnedModel | ModelSet | VectorModel
 

@@ -37,7 +37,6 @@ from fastbin.export.form import (
     Number,
     PartSteps,
     Steps,
-    as_vector_model,
     check_outputs,
     curve_of,
     digest_of,
@@ -48,7 +47,7 @@ from fastbin.export.form import (
 from fastbin.export.vectors import GREATEST_SIZE, JUST_BELOW
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.vector_model import LEAST_OF_MODELS, VectorModel
+from fastbin.vector_model import LEAST_OF_MODELS, VectorModel, as_vector_model
 
 # The first with all the operators in their present form.
 LEAST_OPSET = 13

@@ -36,7 +36,6 @@ from fastbin.export.form import (
     Curve,
     Named,
     as_exported,
-    as_vector_model,
     check_outputs,
     curve_of,
     description_of,
@@ -48,7 +47,7 @@ from fastbin.export.form import (
 from fastbin.export.lookup import EdgeCuts, SqlTables, cuts_of, names_of, require_tables, tables_of
 from fastbin.export.vectors import check_columns, vector_query
 from fastbin.model import BinnedModel
-from fastbin.vector_model import VectorModel
+from fastbin.vector_model import VectorModel, as_vector_model
 
 STYLES = ("auto", "tree", "join")
 

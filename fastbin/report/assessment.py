@@ -40,12 +40,12 @@ from fastbin.assess.reliability import by_chance, table_of
 from fastbin.assess.samples import N_BINS, ChanceLevel, Groups, Samples, check_samples, group_samples, rows_of_each
 from fastbin.assess.validity import curve_of
 from fastbin.assess.verdict import CONTRADICTED, verdict_of
-from fastbin.export.form import as_vector_model
 from fastbin.guarantees.certificate import name_bins, name_cells
 from fastbin.guarantees.evidence import is_stratified
 from fastbin.intervals.binomial import special_functions
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+from fastbin.vector_model import as_vector_model
 
 if TYPE_CHECKING:
     from fastbin.multi import VectorCalibration, VectorModel

@@ -214,13 +214,22 @@ VERDICTS = {
 }
 
 
+def side_of(assessment: AnyAssessment) -> str:
+    """The side of the promises; that of vectors is of both."""
+    return getattr(assessment.certificates[0], "side", "both") if assessment.certificates else "both"
+
+
+OF_SIDES = {"upper": "higher", "lower": "lower"}
+
+
 def _verdict_words(assessment: AnyAssessment) -> str:
     """The verdict, and the level of its test."""
     check, words = assessment.check, VERDICTS[assessment.verdict]
     if check is None:
         return words
     reused = " These are the rows of the fit, which confirm nothing." if check.is_calibration_set else ""
-    return f"{words}{reused} The chance of a wrong verdict is at most {check.test_level:g}."
+    asked = {"both": "", **{side: f" Only whether frequencies are {word} was asked." for side, word in OF_SIDES.items()}}
+    return f"{words}{asked[side_of(assessment)]}{reused} The chance of a wrong verdict is at most {check.test_level:g}."
 
 
 def _seen_words(check: Any) -> str:
@@ -264,7 +273,7 @@ def detail_table(assessment: Assessment) -> str:
         return shown if len(cells) <= UNFOLDED else folded(f"{len(cells):,} cells", shown)
     if assessment.bin_counts is None:
         return ""
-    intervals = model.interval(assessment.alpha) if assessment.certificates else None
+    intervals = model.interval(assessment.alpha, side=side_of(assessment)) if assessment.certificates else None
     columns = bin_words(model, intervals, f"{sureness(assessment.alpha)} interval")
     if model.counts is not None:
         columns["samples of the fit"] = [f"{count:,}" for count in model.counts.tolist()]

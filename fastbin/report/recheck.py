@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from fastbin._base.errors import FastbinError, FormatError
 from fastbin._base.json_kinds import refused
-from fastbin.assess.counted import NamedColumns, count_table, read_counts
+from fastbin.assess.counted import NamedColumns
+from fastbin.assess.counted_tables import count_table, read_counts
 from fastbin.assess.validation import FORMAT, Validation, ValidationOptions, check_options, figures_digest, name_of, validate
 
 # Figures agree up to this, relative to the larger, or to this times a thousandth: p-values are computed within 1e-12.
@@ -161,7 +162,7 @@ def changes(before: Mapping[str, Any], after: Validation, table: str | None) -> 
 
 
 def _figure(row: Mapping[str, Any] | None, name: str) -> Any:
-    """A figure of a row; None where there is no such row."""
+    """A figure of a row; None where the row is missing."""
     if row is None:
         return "" if name == "verdict" else None
     if name == "verdict":

@@ -22,13 +22,12 @@ from fastbin._base.table import Columns, Table, as_html, as_records, as_text
 from fastbin.assess.reliability import by_chance
 from fastbin.assess.samples import N_BINS, ChanceLevel
 from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, MOST_NAMED, NOT_CONTRADICTED, Judged, joint_verdict, judged
-from fastbin.export.form import as_vector_model
 from fastbin.guarantees.certificate import name_bins, name_cell, name_cells, sureness
 from fastbin.guarantees.vectors import SHARE_OF_MEANS, TOP, VectorCertificate, served_elsewhere
 from fastbin.intervals.binomial import exact_ends
 from fastbin.multi.vectors import ServedRows, labels_in, served_in
 from fastbin.report.assessment import CHANCE, FEW, SURPRISING, both_of, p_homogeneous
-from fastbin.vector_model import VectorModel
+from fastbin.vector_model import VectorModel, as_vector_model
 
 # A confusion of more classes is a table of a million rows, which nobody reads.
 MOST_CONFUSED = 100

@@ -75,8 +75,8 @@ def test_the_worked_case_of_a_validation(tmp_path: Path) -> None:
     assert "predictions are too low in A, B, C and too high in E, F, H" in first
     assert second.startswith("Calibration is not contradicted by 7,500 new rows")
     page = (REPOSITORY / "docs" / "validation.md").read_text(encoding="utf8")
-    for line in result.stdout.split("Calibration is not contradicted")[0].splitlines():
-        cells = line.replace("too low", "").replace("too high", "").replace("not contradicted", "").split()
-        if cells and cells[0] in "ABCDEFGH":
-            assert f"| {cells[0]} | {cells[1]} | {cells[2]} | " in page
+    rows = re.findall(r"^([A-H])  +([a-z ]+?)  +([0-9,]+) +([0-9,]+) .*$", result.stdout, re.MULTILINE)
+    assert [row[0] for row in rows] == [*"ABCDEFGH"] * 2
+    for (grade, first_verdict, n, ones), (_, second_verdict, *_) in zip(rows[:8], rows[8:], strict=True):
+        assert re.search(rf"\| {grade} \| {n} \| {ones} \| .* \| {first_verdict} \| .* \| {second_verdict} \|", page)
     assert len((tmp_path / "validated.csv").read_text().splitlines()) == 7501

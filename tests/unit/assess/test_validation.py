@@ -18,12 +18,13 @@ from wordings import refused, refuses
 
 import fastbin as fb
 from fastbin import assess
-from fastbin.assess import counted, label_sums, validation
+from fastbin.assess import counted, counted_tables, label_sums, validation
 from fastbin.assess.label_sums import law_of_labels
 from fastbin.assess.validation import detectable
 from fastbin.assess.verdict import NEW_ROWS
 from reference import assess as laws
 from reference import validation as slow
+from reference.label_sums import poisson_binomial
 
 RNG = np.random.default_rng(0)
 N = 1200
@@ -82,7 +83,7 @@ def test_order_batches_frequencies_and_types_do_not_matter(
     weighted = assess.assess(P[first], Y[first], None, SEGMENTS[first], sample_weight=times)
     assert weighted.to_json() == assess.assess(P, Y, None, SEGMENTS).to_json()
     monkeypatch.setattr(counted, "MOST_WAITING", 50)
-    monkeypatch.setattr(counted, "CHUNK_ROWS", 37)
+    monkeypatch.setattr(counted_tables, "CHUNK_ROWS", 37)
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"g": GRADES, "s": SEGMENTS, "p": P, "y": Y})
     assert assess.assess("p", frame, "g", "s", label="y").to_json() == of_arrays.to_json()
@@ -234,8 +235,6 @@ def test_the_law_of_labels(n: int, shape: tuple[float, float], one_by_one: bool,
 
 
 def test_the_law_of_many_labels_is_that_of_the_convolution() -> None:
-    from fastbin.assess.predictions_check import poisson_binomial
-
     p = np.sort(np.random.default_rng(0).beta(1.0, 4.0, 40_000))
     first, law = poisson_binomial(p)
     start, other = law_of_labels(p, np.ones(len(p), np.int64))
@@ -354,7 +353,9 @@ def test_models_are_assessed_as_by_their_own_functions() -> None:
     of_set = assess.assess(segments, new, segment=frame.s.to_numpy())
     assert [cell.cell for cell in of_set.cells] == [0, 1]
     refuses("InputError by", assess.assess, cal, new, frame.s)
-    refuses("InputError side", assess.assess, cal, new, side="upper")
+    of_side = fb.report.assess_model(cal.model_, *new, side="upper").to_dict()
+    assert assess.assess(cal, new, side="upper").to_dict() == of_side != fb.report.assess_model(cal.model_, *new).to_dict()
+    refuses("InputError side", assess.assess, cal, frame, score="p", label="y", side="upper")
     refuses("InputError power", assess.assess, cal, new, power=0.5)
     refuses("InputTypeError data", assess.assess, cal, new[0])
 
@@ -380,6 +381,7 @@ def test_classifiers_are_asked_for_their_predictions() -> None:
     assert mirrored.n_positive == N - Y.sum()
     refuses("InputError model_or_predictions", assess.assess, Classifier([0, 1, 2]), (features, Y))
     refuses("InputTypeError data", assess.assess, Classifier([0, 1]), features)
+    refuses("InputError positive", assess.assess, Classifier(["no", "yes"]), (features, words), positive="maybe")
 
 
 # ------------------------------------------------------------------------------------------------- what is refused
