@@ -24,12 +24,13 @@ from fastbin._base.checks import (
     refuse_first,
     too_many_samples,
 )
-from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.samples import COUNTS_ONLY, check_samples
 
 KEYS = ("segment", "grade", "day")
+ZONE_REMEDY = "give dates, or times without a zone"
 # Rows of batches that wait to be merged with those before.
 MOST_WAITING = 2**21
 
@@ -258,6 +259,8 @@ def _ascending(texts: list[str], codes: Int64s) -> tuple[tuple[Key, ...], Int64s
 def as_texts(column: Any, name: str) -> TextCells:
     """A column of keys, checked, as texts; dates as YYYY-MM-DD."""
     dtype = getattr(column, "dtype", None)
+    if getattr(dtype, "tz", None) is not None:
+        raise InputTypeError(f"holds {dtype}, whose day depends on the zone", ZONE_REMEDY, argument=name)
     if getattr(dtype, "kind", "") == "M":
         days = np.asarray(column, "M8[D]")
         refuse_first(np.isnat(days), name, days, "give every row a day")

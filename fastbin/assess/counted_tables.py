@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +13,7 @@ from fastbin._base.array_types import Int64s
 from fastbin._base.cells import TextCells
 from fastbin._base.checks import check_labels, check_same_length, check_sample_weight, refuse_first
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
-from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, Tallying, add_rows, as_texts
+from fastbin.assess.counted import KEYS, ZONE_REMEDY, CanonicalCounts, NamedColumns, Tallying, add_rows, as_texts
 from fastbin.assess.samples import COUNTS_ONLY, check_samples
 from fastbin.tables.columns import read_numbers, read_text
 from fastbin.tables.files import ColumnReader, open_table
@@ -78,6 +79,9 @@ def _count_groups(opened: Opened, columns: NamedColumns, positive: Any) -> Canon
     kind = frame.kinds()[columns.prediction]
     if kind not in (FLOAT, INTEGER, BOOLEAN):
         raise InputTypeError(f"column {columns.prediction} holds {kind}, not numbers")
+    if columns.day is not None and re.search(r"zone(?!=None)", frame.kinds()[columns.day], re.IGNORECASE):
+        problem = f"column {columns.day} holds {frame.kinds()[columns.day]}, whose day depends on the zone"
+        raise InputTypeError(problem, ZONE_REMEDY)
     named = {name: column for name in (*KEYS, "label", "weight") if (column := getattr(columns, name)) is not None}
     chosen = {"prediction": frame.as_float(frame.column(columns.prediction))}
     chosen |= {name: frame.column(column) for name, column in named.items()}

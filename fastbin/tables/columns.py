@@ -115,6 +115,11 @@ def read_text(table: Table, name: str, batch: Any, first_row: int, *, are_days: 
     """
     pa = pyarrow()
     column = column_of(batch, name)
+    if are_days and getattr(column.type, "tz", None) is not None:
+        raise InputError(
+            f"{table.path}, column {name}: holds {column.type}, whose day depends on the zone",
+            "give dates, or times without a zone",
+        )
     if are_days and pa.types.is_temporal(column.type):
         column = column.cast(pa.date32(), safe=False).cast(pa.string())
     if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):

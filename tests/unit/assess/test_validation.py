@@ -468,3 +468,21 @@ def test_columns_are_named() -> None:
 )
 def test_bad_tables_of_counts_are_named(table: dict[str, Any], told: str) -> None:
     refuses(told, assess.assess_counts, table)
+
+
+def test_days_with_a_zone_are_refused() -> None:
+    """Their day depends on the zone, and libraries take different ones."""
+    pandas, pa, duckdb = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "duckdb"))
+    times = pandas.to_datetime(["2026-01-01 23:30", "2026-01-02 00:30"])
+    plain = {"p": [0.1, 0.2], "y": [0, 1], "day": times}
+    arrow = pa.Table.from_pandas(pandas.DataFrame(plain))
+    expected = ["2026-01-01", "2026-01-02"]
+    for rows in (pandas.DataFrame(plain), arrow, duckdb.sql("SELECT * FROM arrow")):
+        assert [row["day"] for row in assess.assess("p", rows, label="y", day="day").tables["days"]] == expected
+    zoned = {**plain, "day": times.tz_localize("Europe/Berlin")}
+    arrow = pa.Table.from_pandas(pandas.DataFrame(zoned))
+    for rows in (pandas.DataFrame(zoned), arrow, duckdb.sql("SELECT * FROM arrow")):
+        with pytest.raises((fb.InputError, fb.InputTypeError), match="depends on the zone"):
+            assess.assess("p", rows, label="y", day="day")
+    with pytest.raises(fb.InputTypeError, match="depends on the zone"):
+        assess.assess(zoned["p"], zoned["y"], day=pandas.Series(zoned["day"]))
