@@ -256,9 +256,21 @@ class Validation(Judged):
         )
         if not finite:
             return f"No difference in {place} would have been seen."
+        if self._n_blind:
+            several = f"In {self._n_blind:,} of {len(found):,} e" if self.main_table is not None else "E"
+            unseen += f"{several}ven a frequency of 0 would not have shown that predictions are too high. "
         least, most = percent(raised(min(finite))), percent(raised(max(finite)))
         size = f"{most} percentage points" if least == most else f"{least} to {most} percentage points, depending on its rows,"
         return f"{unseen}A difference of {size} in {place} would have been seen with probability {self.power:g}."
+
+    @cached_property
+    def _n_blind(self) -> int:
+        """Rows of the finest table that could not have shown predictions that are too high: these are too small."""
+        if self.side == "upper":
+            return 0
+        by = TABLES[self.main_table] if self.main_table is not None else ()
+        tail = self.test_level / (2.0 if self.side == "both" else 1.0)
+        return sum(_log_chance_of_none(own) > math.log(tail) for _, own in self.counts.groups(*by))
 
     def _about(self) -> str:
         return f"{self._statement()} {NEW_ROWS.rstrip('.')}"
@@ -404,6 +416,13 @@ def _tests(
         return of_all, found.curve.tolist()
     # The remarks on Jeffreys' test and on correlated labels depend on single predictions, too.
     return {name: of_all[name] if name == OF_GRADES else None for name in (*of_all, *found.left_out, "mid_p")}, []
+
+
+def _log_chance_of_none(own: CanonicalCounts) -> float:
+    """The logarithm of the chance that no row has label 1, or of its bound where only means are known."""
+    cells = _mean_cell(own) if own.are_means else own.cells()
+    with np.errstate(divide="ignore"):
+        return float(np.dot(cells.counts, np.log1p(-cells.predictions)))
 
 
 def _mean_cell(own: CanonicalCounts) -> CellCounts:

@@ -20,10 +20,11 @@ from fastbin.cli._console import console, note, show
 from fastbin.cli._files import FileDigests, Output, check_inputs, display_name, load_any
 from fastbin.cli._show import print_table
 from fastbin.cli._tables import KeyOptions, KeySource, LabelledColumns, RowOptions, errors_in
-from fastbin.guarantees.certificate import sureness
 from fastbin.io import Table
 
 if TYPE_CHECKING:
+    from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet
     from fastbin.online import CalibrationMonitor, MonitorReport
 
 PAUSE = 0.02  # seconds between two looks at a lock
@@ -107,18 +108,25 @@ def _begin(model: str, file: StateFile | None, settings: dict[str, Any], rows: R
     rows.check_cells(model, loaded)
     if file is None or file.content is None:
         return CalibrationMonitor(loaded, **given)
-    state = file.path
-    try:
-        monitor = CalibrationMonitor.from_bytes(file.content)
-    except FormatError as error:
-        raise FormatError(f"{state}: {error}") from None
-    if not monitor.belongs_to(loaded):
-        raise InputError(f"{state} monitors another model than {model}; name another state file")
+    state, monitor = file.path, state_of(file.content, file.path, model, loaded)
     if given:
         as_given = CalibrationMonitor(loaded, **{"alpha": monitor.alpha, "interval_alpha": monitor.interval_alpha, **given})
         same = as_given.alpha == monitor.alpha and as_given.interval_alpha == monitor.interval_alpha
         if not same or ("tolerance" in given and (as_given.tolerated != monitor.tolerated).any()):
             raise InputError(f"{state} was begun with other settings; leave out --alpha, --tolerance and --interval-alpha")
+    return monitor
+
+
+def state_of(content: bytes, path: str, model: str, loaded: BinnedModel | ModelSet) -> CalibrationMonitor:
+    """The monitor in the bytes of a state file, which must be one of this model."""
+    from fastbin.online import CalibrationMonitor
+
+    try:
+        monitor = CalibrationMonitor.from_bytes(content)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
+    if not monitor.belongs_to(loaded):
+        raise InputError(f"{path} monitors another model than {model}; name another state file")
     return monitor
 
 
@@ -162,33 +170,18 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: RowOptions, key
 
 def _print(report: MonitorReport) -> None:
     """Print the value served in every bin, and the outcomes."""
-    columns: dict[str, list[str]] = (
-        {} if not report.is_set else {"cell": ["the pool" if b.cell is None else str(b.cell) for b in report.bins]}
-    )
-    columns |= {
-        "bin": [str(b.bin) for b in report.bins],
-        "served on average" if report.n_steps else "served": [f"{b.value:.4f}" for b in report.bins],
-        "tolerated": [_range(b.tolerated) for b in report.bins],
-        "outcomes": [f"{b.count:,}" for b in report.bins],
-        "rate": [f"{b.label_sum / b.count:.4f}" if b.count else "" for b in report.bins],
-        f"{sureness(report.alpha)} interval": [_range(b.interval) for b in report.bins],
-    }
-    if report.best_start:
-        columns[f"since outcome {report.best_start:,}"] = [_range(b.interval_since) for b in report.bins]
-    columns |= {
-        "evidence": [f"{b.max_e_value:.3g}" for b in report.bins],
-        "found at": ["" if b.named_at is None else f"{b.named_at:,}" for b in report.bins],
-    }
     console().print(str(report), style="bold" if report.alarm else None)
-    print_table(console(), columns, 30)
-
-
-def _range(ends: tuple[float, float]) -> str:
-    low, high = ends
-    return f"{low:.4f} to {high:.4f}"
+    print_table(console(), report.words(), 30)
 
 
 # ---------------------------------------------------------------------- the state on the disk: every outcome is counted once
+
+
+def read_state(path: str) -> bytes:
+    """The bytes of a state file."""
+    from fastbin.online.streaming import is_json
+
+    return bytes(read_saved(path, is_other=is_json))
 
 
 class StateFile:
@@ -201,10 +194,8 @@ class StateFile:
         self.content = self._read()
 
     def _read(self) -> bytes | None:
-        from fastbin.online.streaming import is_json
-
         with suppress(FileNotFoundError):
-            return bytes(read_saved(self.path, is_other=is_json))
+            return read_state(self.path)
         return None
 
     def save(self, monitor: CalibrationMonitor) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from fastbin._model.view import counted
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, is_typed, json_text, say, say_json, working
-from fastbin.cli._files import FileDigests, Output, display_name
+from fastbin.cli._files import FileDigests, Output, display_name, without_vectors
 from fastbin.cli._predictions import (
     PredictionOptions,
     check_report,
@@ -21,6 +21,10 @@ from fastbin.cli._predictions import (
 )
 from fastbin.cli._tables import RowOptions
 from fastbin.cli.assess import assess_file
+from fastbin.cli.monitor import read_state, state_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 DIFFERS = 3  # the exit code where a figure of a report differs
 
@@ -34,6 +38,7 @@ DIFFERS = 3  # the exit code where a figure of a report differs
         "fastbin report credit.fbm test.parquet --title 'Card 7' -o report.html",
         "fastbin report credit.fbm test.csv --prepared-by 'J. Doe' -o report.html",
         "fastbin report test.csv --predictions pd --by grade -o pack.html -o pack.json",
+        "fastbin report credit.fbm test.csv --monitor credit.mon -o report.html",
         "fastbin report --counts counts.csv --before earlier.json -o report.html",
         "fastbin report --check report.json test.csv",
     ),
@@ -44,7 +49,15 @@ DIFFERS = 3  # the exit code where a figure of a report differs
 )  # fmt: skip
 @options.option("--title TEXT", "The heading of the page.", default="Calibration report")
 @options.option("--counts FILE", "Without MODEL and FILE: a table of counts of given predictions, by grade, segment or day.")
-@options.option("--before REPORT", "With predictions: an earlier report as JSON; the page says what changed.", options.PATH)
+@options.option(
+    "--before REPORT",
+    "With predictions: an earlier report as JSON; the page says what changed, and counts the looks.",
+    options.PATH,
+)
+@options.option(
+    "--monitor FILE", "With MODEL: the state of its monitor, as fastbin monitor --state writes it; the page says what it has "
+    "seen. Repeatable: of several states the earliest first.", multiple=True,
+)  # fmt: skip
 @options.option(
     "--check REPORT", "Compute every figure of this report of predictions (JSON) again, from its counts, and from FILE where "
     "that is given; exit with 3 if one differs.", options.PATH,
@@ -59,8 +72,8 @@ DIFFERS = 3  # the exit code where a figure of a report differs
 @options.tables
 def command(
     model: str | None, file: str | None, outputs: tuple[str, ...], title: str, counts: str | None, before: str | None,
-    check: str | None, prepared_by: str | None, role: str | None, date: datetime.date | None, asked: PredictionOptions,
-    as_json: bool, quiet: bool, rows: RowOptions, **settings: Any,
+    monitor: tuple[str, ...], check: str | None, prepared_by: str | None, role: str | None, date: datetime.date | None,
+    asked: PredictionOptions, as_json: bool, quiet: bool, rows: RowOptions, **settings: Any,
 ) -> int | None:  # fmt: skip
     """Write a page on MODEL and the test samples in FILE, which must not be those that it was fitted on.
 
@@ -73,9 +86,6 @@ def command(
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
-    from fastbin.report.filing import Filing
-    from fastbin.report.page import render_report, report_dict
-
     if check is not None:
         return _check(check, model, file, rows, outputs)
     if not outputs and not as_json:
@@ -83,40 +93,70 @@ def command(
         raise click.MissingParameter(remedy, param_hint="'-o' / '--output'", param_type="option")
     if as_json and "-" in outputs:
         raise click.UsageError("-o - and --json would both write to standard output; name a file")
-    about_page = {"title": title, "prepared_by": prepared_by, "role": role, "date": date}
+    wanted = Wanted(outputs, as_json, quiet, {"title": title, "prepared_by": prepared_by, "role": role, "date": date})
     if counts is not None or asked.predictions is not None:
-        _report_predictions(model, file, counts, before, asked, rows, settings, outputs, as_json, quiet, about_page)
+        if monitor:
+            raise click.UsageError("--monitor is about a MODEL; leave it out")
+        _report_predictions(model, file, counts, before, asked, rows, settings, wanted)
         return None
     asked.refuse_idle(but=("side",))
     if before is not None:
         raise click.UsageError("--before is about a report of --predictions or --counts; leave it out")
     if model is None or file is None:
         raise click.UsageError(f"Missing argument '{'MODEL' if model is None else 'FILE'}'.")
-    reads = (model, file, *settings["against"])
-    outs = [(path, Output(path, reads=reads, is_text=True)) for path in dict.fromkeys(outputs)]
-    assessment, _, columns, n_rows, files = assess_file(
-        model, file, rows, side=asked.side or "both", digests=FileDigests(), **settings
-    )
-    filed: dict[str, Any] = {
-        "files": files, "columns": columns, "n_rows": n_rows, "prepared_by": prepared_by, "role": role, "date": date,
-    }  # fmt: skip
+    _report_model(model, file, monitor, rows, {"side": asked.side or "both", **settings}, wanted)
+    return None
+
+
+class Wanted(NamedTuple):
+    """The files that a report is written to, and facts that its page states about itself."""
+
+    outputs: tuple[str, ...]
+    as_json: bool
+    quiet: bool
+    about_page: dict[str, Any]
+
+    def open(self, *reads: str) -> list[tuple[str, Output]]:
+        """The files to write, checked before any work is done; none of them is one that is read."""
+        return [(path, Output(path, reads=reads, is_text=True)) for path in dict.fromkeys(self.outputs)]
+
+    @staticmethod
+    def is_page(path: str) -> bool:
+        """Whether this file is to be the page, and not JSON."""
+        return not path.lower().endswith(".json")
+
+    def console(self) -> Console:
+        """Where the result is told: not where the page is printed."""
+        return console(stderr="-" in self.outputs)
+
+
+def _report_model(
+    model: str, file: str, states: tuple[str, ...], rows: RowOptions, settings: dict[str, Any], wanted: Wanted
+) -> None:  # fmt: skip
+    """Write the page, or the JSON, on a model and a test set."""
+    from fastbin.report.filing import Filing
+    from fastbin.report.page import render_report, report_dict
+
+    outs = wanted.open(model, file, *states, *settings["against"])
+    contents = [(path, read_state(path)) for path in states]
+    assessment, _, columns, n_rows, files = assess_file(model, file, rows, digests=FileDigests(), **settings)
+    monitor = [state_of(content, path, model, without_vectors(assessment.model, model)) for path, content in contents] or None
     names = [display_name(path if path == "-" else Path(path).name) for path in (model, file)]
-    content = report_dict(assessment, Filing.of(**filed), *names)
-    filed |= {"model_source": names[0], "test_source": names[1]}
+    about_rows = {"files": files, "columns": columns, "n_rows": n_rows}
+    filing = Filing.of(**about_rows, **{name: value for name, value in wanted.about_page.items() if name != "title"})
+    content = report_dict(assessment, filing, names[0], names[1], monitor)
+    shown = {**wanted.about_page, **about_rows, "model_source": names[0], "test_source": names[1], "monitor": monitor}
     with working("drawing"):
         for path, out in outs:
-            is_page = not path.lower().endswith(".json")
-            text = render_report(assessment, title=title, **filed) if is_page else json_text(content) + "\n"
+            text = render_report(assessment, **shown) if wanted.is_page(path) else json_text(content) + "\n"
             out.write(text.encode("utf8"))
-    if as_json:
+    if wanted.as_json:
         say_json(content)
-    elif not quiet:
-        shown, n = console(stderr="-" in outputs), assessment.n_samples
-        told = f"{counted(n, 'test sample')}, {counted(len(assessment.cautions), 'caution')}"
-        shown.print(f"{', '.join(outputs)}: {told}.")
+    elif not wanted.quiet:
+        told = f"{counted(assessment.n_samples, 'test sample')}, {counted(len(assessment.cautions), 'caution')}"
+        wanted.console().print(f"{', '.join(wanted.outputs)}: {told}.")
         if assessment.check is not None:
-            shown.print(str(assessment.check))
-    return None
+            wanted.console().print(str(assessment.check))
 
 
 def _check(report: str, file: str | None, extra: str | None, rows: RowOptions, outputs: tuple[str, ...]) -> int:
@@ -140,11 +180,11 @@ def _check(report: str, file: str | None, extra: str | None, rows: RowOptions, o
 
 def _report_predictions(
     file: str | None, extra: str | None, counts: str | None, before: str | None, asked: PredictionOptions, rows: RowOptions,
-    settings: dict[str, Any], outputs: tuple[str, ...], as_json: bool, quiet: bool, about_page: dict[str, Any],
+    settings: dict[str, Any], wanted: Wanted,
 ) -> None:  # fmt: skip
     """Write the page, or the JSON, on a column of predictions or on a table of counts."""
     from fastbin.report.page import render_report
-    from fastbin.report.recheck import as_written, read_earlier
+    from fastbin.report.recheck import as_written, read_earlier, since
 
     refuse_options_of_models(settings, rows)
     if counts is not None:
@@ -158,22 +198,19 @@ def _report_predictions(
         if file is None or extra is not None:
             raise click.UsageError("with --predictions there is no MODEL: give FILE alone")
         read = file
-    reads = (read, *([] if before is None else [before]))
-    outs = [(path, Output(path, reads=reads, is_text=True)) for path in dict.fromkeys(outputs)]
-    if before is not None and not any(not path.lower().endswith(".json") for path in outputs):
-        raise click.UsageError("--before is shown on the page; write one, such as -o report.html")
+    outs = wanted.open(read, *([] if before is None else [before]))
     earlier = None if before is None else read_earlier(before)
     make = validate_file if counts is None else validate_counts_file
     found, columns, files = make(read, rows, asked, test_level=settings["test_level"])
     name = display_name(read if read == "-" else Path(read).name)
-    filed = {"files": files, "columns": columns, "test_source": name, "before": earlier, **about_page}
+    shown = {"files": files, "columns": columns, "test_source": name, "before": earlier, **wanted.about_page}
     with working("drawing"), as_written(name if before is None else display_name(before)):
+        found = found if earlier is None else since(earlier, found)
         for path, out in outs:
-            text = found.to_json() if path.lower().endswith(".json") else render_report(found, **filed)
+            text = render_report(found, **shown) if wanted.is_page(path) else found.to_json()
             out.write(text.encode("utf8"))
-    if as_json:
+    if wanted.as_json:
         say(found.to_json().rstrip("\n"))
-    elif not quiet:
-        shown = console(stderr="-" in outputs)
-        shown.print(f"{', '.join(outputs)}: {counted(found.n_samples, 'row')}.")
-        shown.print(found.sentence)
+    elif not wanted.quiet:
+        wanted.console().print(f"{', '.join(wanted.outputs)}: {counted(found.n_samples, 'row')}.")
+        wanted.console().print(found.sentence)

@@ -7,7 +7,8 @@ raises a false alarm is at most alpha.
 
 from __future__ import annotations
 
-from fastbin.online.monitor import BinReport, CalibrationMonitor, MonitorReport
+from fastbin.online.monitor import CalibrationMonitor
+from fastbin.online.monitor_report import BinReport, MonitorReport
 from fastbin.online.streaming import StreamingBinning
 
 __all__ = ["BinReport", "CalibrationMonitor", "MonitorReport", "StreamingBinning"]

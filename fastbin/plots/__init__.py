@@ -8,6 +8,7 @@
 `step_plot`                 the calibrated probability as a function of the score, with its intervals
 `decision_plot`             thresholds that were tested, their bounds, and the bands of a decision
 `plan_plot`                 the labels that a plan has and still needs, by bin
+`monitor_plot`              the bins of a monitor: what is tolerated, and what outcomes say
 `performance_plot`          the metrics of decisions before there are labels, with their intervals
 `epsilon_plot`              what n samples and B bins promise: Gupta & Ramdas 2021, Figure 2
 `risk_plot`                 Sun, Song & Hero 2023: calibration and sharpness risk against B
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from fastbin.plots.curves import epsilon_plot, risk_plot, step_plot, validity_plot
 from fastbin.plots.decisions import decision_plot
+from fastbin.plots.monitors import monitor_plot
 from fastbin.plots.performance import performance_plot
 from fastbin.plots.plans import plan_plot
 from fastbin.plots.reliability import reliability_diagram, small_multiples, top_label_diagram
@@ -28,6 +30,7 @@ from fastbin.plots.reliability import reliability_diagram, small_multiples, top_
 __all__ = [
     "decision_plot",
     "epsilon_plot",
+    "monitor_plot",
     "performance_plot",
     "plan_plot",
     "reliability_diagram",

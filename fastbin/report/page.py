@@ -23,7 +23,7 @@ from fastbin.assess.verdict import NEW_ROWS, difference_seen
 from fastbin.export.form import digest_of
 from fastbin.guarantees.certificate import event_words, label_words, name_cell, sureness
 from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
-from fastbin.report import predictions_page, vector_page
+from fastbin.report import monitor_page, predictions_page, vector_page
 from fastbin.report.assessment import Assessment
 from fastbin.report.drawing import svg_of
 from fastbin.report.filing import Filing, digest_of_counts, document
@@ -45,6 +45,7 @@ def render_report(
     prepared_by: str | None = None,
     role: str | None = None,
     before: Any = None,
+    monitor: Any = None,
 ) -> str:
     """The page as text.
 
@@ -71,6 +72,8 @@ def render_report(
         Who files the page, for its lines to sign.
     before : Validation or dict, optional
         Of given predictions: an earlier validation, or its ``to_dict()``; the page has a table of what changed.
+    monitor : CalibrationMonitor or list of CalibrationMonitor, optional
+        Of a model or a set: its monitor, or states of it in the order of time; the page has a section on what they have seen.
 
     Returns
     -------
@@ -81,6 +84,8 @@ def render_report(
     ------
     InputTypeError
         If an argument has another type.
+    InputError
+        If `before` is given for a model, or `monitor` for anything but the model that it watches.
     MissingDependencyError
         Without matplotlib.
 
@@ -97,6 +102,8 @@ def render_report(
     """
     filing = Filing.of(files=files, columns=columns, n_rows=n_rows, prepared_by=prepared_by, role=role, date=date)
     if isinstance(assessment, Validation):
+        if monitor is not None:
+            raise InputError("is given, and the page is about predictions without a model", "leave it out", argument="monitor")
         earlier = predictions_page.check_before(before)
         return predictions_page.render(assessment, title=title, filing=filing, source=test_source, before=earlier)
     if before is not None:
@@ -119,6 +126,7 @@ def render_report(
         **details,
         "Before and after": as_html(assessment.score_words(), n_text=1),
         "Pictures": f"<div class='pictures'>{''.join(figures)}</div>",
+        "Since it is served": monitor_page.section_of(monitor, assessment.model),
         "How to read this": reading,
     }
     verdict = f"<p>The certificate on this test set: {badge(assessment.verdict)}</p>"
@@ -196,13 +204,16 @@ def counts_digest(assessment: AnyAssessment) -> str:
     return digest_of_counts(table.counts.tolist(), table.label_sums.tolist())
 
 
-def report_dict(assessment: AnyAssessment, filing: Filing, model_source: str | None, test_source: str | None) -> dict[str, Any]:
+def report_dict(
+    assessment: AnyAssessment, filing: Filing, model_source: str | None, test_source: str | None, monitor: Any = None
+) -> dict[str, Any]:  # fmt: skip
     """Every figure of the page, and what was checked, as plain dicts, lists, strings and numbers, ready for JSON."""
     checked = {
         "model": model_source, "model_sha256": digest_of(assessment.model), "provenance": assessment.model.provenance,
         "test_set": test_source, "counts_sha256": counts_digest(assessment), "verdict": assessment.verdict,
     }  # fmt: skip
-    return {"checked": {**checked, **filing.to_dict()}, **assessment.to_dict()}
+    watched = [each.to_dict() for each in monitor_page.reports_of(monitor, assessment.model)]
+    return {"checked": {**checked, **filing.to_dict()}, **assessment.to_dict(), **({"monitor": watched} if watched else {})}
 
 
 VERDICTS = {

@@ -22,7 +22,7 @@ from fastbin.plots.grades import grades_plot
 from fastbin.plots.reliability import reliability_diagram
 from fastbin.report.drawing import svg_of
 from fastbin.report.filing import Filing, document
-from fastbin.report.recheck import changes
+from fastbin.report.recheck import changes, looks_of, since
 
 MOST_DRAWN = 40  # rows of a table in the picture, or unfolded
 TITLES = {"cells": "Grade by grade in each segment", "grades": "Grade by grade", "segments": "Segments", "days": "Days"}
@@ -46,6 +46,8 @@ def render(
     """The page as text."""
     main = found.main_table
     others = {table: rows for table, rows in found.tables.items() if table != main}
+    if before is not None:
+        found = since(before, found)
     contents = {
         "In short": _summary(found),
         TITLES.get(str(main), "All rows"): _detail(found, main),
@@ -79,12 +81,25 @@ def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
         "Expected": f"{found.portfolio['expected']:,.1f} ({100.0 * found.portfolio['mean_prediction']:.3g} %)",
         "Question": f"are predictions {sides[found.side]}?",
         "Level": f"{found.test_level:g}; {looks}",
+        "Looks": _looks_words(found),
         "Verdict": _verdict_words(found),
         "Would have been seen": found.seen,
         "Asset correlation": "" if found.asset_correlation is None else f"{found.asset_correlation:g}",
         "SHA-256 of the counts": found.counts.digest,
         "SHA-256 of the figures": found.figures_digest,
     }
+
+
+def _looks_words(found: Validation) -> str:
+    """How often the question was asked, as far as reports say it, and what that makes of the level."""
+    n = looks_of({"source": found.source})
+    if n == 1:
+        return "this page names no earlier report; each one would be a look of its own at this level"
+    chance = min(1.0, n * found.test_level)
+    return (
+        f"{n:,}, with the earlier reports that are named one after the other; if predictions are calibrated throughout, the "
+        f"chance that any of {n:,} looks at this level contradicts them is at most {chance:g}"
+    )
 
 
 def _verdict_words(found: Validation) -> str:

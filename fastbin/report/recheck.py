@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from fastbin._base.errors import FastbinError, FormatError
@@ -135,6 +136,22 @@ def read_earlier(path: str | os.PathLike[str]) -> dict[str, Any]:
         if digest != content["figures_sha256"]:
             raise FormatError(f"its figures have the digest {digest[:12]}..., and it states another: it was changed")
     return content
+
+
+def looks_of(content: Mapping[str, Any]) -> int:
+    """How many looks at one question a report knows of: itself, and those that it was compared with, one after the other."""
+    before = content.get("source", {}).get("before")
+    if before is None:
+        return 1
+    if not isinstance(before["looks"], int) or before["looks"] < 1:
+        raise refused("source.before.looks", before["looks"], "a number of reports")
+    return 1 + int(before["looks"])
+
+
+def since(before: Mapping[str, Any], found: Validation) -> Validation:
+    """The validation that says in its source which report came before, and how many there were up to that one."""
+    told = {"figures_sha256": before["figures_sha256"], "looks": looks_of(before)}
+    return replace(found, source={**found.source, "before": told})
 
 
 @contextmanager

@@ -486,3 +486,19 @@ def test_days_with_a_zone_are_refused() -> None:
             assess.assess("p", rows, label="y", day="day")
     with pytest.raises(fb.InputTypeError, match="depends on the zone"):
         assess.assess(zoned["p"], zoned["y"], day=pandas.Series(zoned["day"]))
+
+
+def test_predictions_too_small_to_be_shown_too_high_are_told() -> None:
+    """400 rows of 0.001 have no label 1 with chance 0.67, so that nothing shows them to be too high."""
+    p, y = [0.001] * 400 + [0.1] * 200, [0] * 400 + [1] * 24 + [0] * 176
+    by = ["A"] * 400 + ["B"] * 200
+    told = "even a frequency of 0 would not have shown that predictions are too high"
+    assert f"In 1 of 2 {told}" in assess.assess(p, y, by).sentence
+    assert f"E{told[1:]}" in assess.assess(p[:400], y[:400]).sentence
+    assert told not in assess.assess(p, y, by, side="upper").sentence
+    counts = {"mean_prediction": [0.001, 0.1], "n": [400, 200], "ones": [0, 24], "grade": ["A", "B"]}
+    assert f"In 1 of 2 {told}" in assess.assess_counts(counts).sentence
+    for n, is_told in ((3687, True), (3688, False)):  # 0.999^n passes 0.025 between them
+        found = assess.assess([0.001] * n, [0] * n)
+        assert (f"E{told[1:]}" in found.sentence) == is_told
+        assert (found.verdict == "not contradicted") == is_told

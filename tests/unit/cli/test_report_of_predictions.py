@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,25 @@ def test_the_page_says_what_changed() -> None:
         "SHA-256 of counts.csv",
     ):
         assert told in page
+
+
+def test_looks_are_counted_from_report_to_report() -> None:
+    names = ["report.json", "second.json", "third.json"]
+    for before, name in pairwise(names):
+        assert run("--counts", "counts.csv", "-o", name, "--before", before, "-q").exit_code == 0
+    told = [stored(name)["source"].get("before") for name in names]
+    assert told[0] is None
+    assert [each["looks"] for each in told[1:]] == [1, 2]
+    assert [each["figures_sha256"] for each in told[1:]] == [stored(name)["figures_sha256"] for name in names[:2]]
+    assert run("--check", "third.json").exit_code == 0
+    assert run("--counts", "counts.csv", "-o", "page.html", "--before", "third.json").exit_code == 0
+    assert "4, with the earlier reports" in Path("page.html").read_text()
+    assert "contradicts them is at most 0.2" in Path("page.html").read_text()
+    content = stored("third.json")
+    content["source"]["before"]["looks"] = "many"
+    Path("edited.json").write_text(json.dumps(content))
+    found = run("--counts", "counts.csv", "-o", "page.html", "--before", "edited.json")
+    assert (found.exit_code, "source.before.looks" in found.stderr) == (1, True)
 
 
 def test_a_report_that_is_right_is_confirmed_and_a_wrong_figure_named() -> None:

@@ -600,3 +600,16 @@ def test_an_interrupted_update_leaves_the_state_as_it_was(monkeypatch: pytest.Mo
         assert monitor.to_bytes() == before
     assert len(calls) == 3
     assert monitor.update(*outcomes(5000, [0.9, 0.1, 0.1, 0.1]))
+
+
+def test_a_report_is_a_table_of_its_bins() -> None:
+    monitor = CalibrationMonitor(fb.FixedWidthBinning(n_bins=2).fit([0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1]), tolerance=0.1)
+    monitor.update([0.3, 0.4], [1, 0])
+    rows = list(monitor.report())
+    assert [row["rate"] for row in rows] == [0.5, None]
+    assert (rows[0]["tolerated_lower"], rows[0]["tolerated_upper"]) == monitor.report().bins[0].tolerated
+    assert "cell" not in rows[0]
+    page = monitor._repr_html_()
+    assert str(monitor.report()) in page
+    assert page.count("<tr>") == 3
+    assert list(pytest.importorskip("pandas").DataFrame(rows)["count"]) == [2, 0]

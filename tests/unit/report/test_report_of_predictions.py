@@ -43,7 +43,8 @@ def test_ten_questions_are_answered(found: Validation) -> None:
         "Rows of rows.csv", "SHA-256 of rows.csv", "Rows 1,200", "Event label 1", "Labels are independent",
         "Contradicted in &lt;c&gt; (too low, 20 % predicted", "would have been seen with probability",
         "0.05; 11 rows of tables share it by Holm&#x27;s adjustment",
-        "Since the last report", "J. Doe", "prediction: pd; label: y", "European Central Bank", found.counts.digest,
+        "Looks 2, with the earlier reports", "contradicts them is at most 0.1", "Since the last report", "J. Doe",
+        "prediction: pd; label: y", "European Central Bank", found.counts.digest,
         found.figures_digest, "The rows must be new", "fastbin report --check report.json", "Vasicek",
     ):  # fmt: skip
         assert told in text, told
