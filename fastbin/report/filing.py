@@ -206,7 +206,7 @@ PRINT = f"""
   main :is(th,td) {{ padding: .12rem .3rem; }}
   thead {{ display: table-header-group; }}
   tr, li, p, figure, .facts, .wide {{ break-inside: avoid; }}
-  details .wide {{ break-inside: auto; }}
+  details .wide, .wide:has(tr:nth-child(16)) {{ break-inside: auto; }}
   .pictures {{ grid-template-columns: 1fr 1fr; gap: 1rem; }} figure svg {{ max-height: 68mm; }}
   .signatures td {{ height: 13mm; }}
 }}
