@@ -368,7 +368,7 @@ def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
         if model.n_samples >= 2 * model.n_bins:
             promise = {"n_samples": model.n_samples, "n_bins": model.n_bins}
     validity = svg_of((5.2, 3.6), partial(validity_plot, curves, **promise, max_epsilon=end))
-    shared = [(words, validity), *_reliability(assessment)]
+    shared = [(words, validity), _reliability(assessment)]
     return [*shared, *_cells(assessment)] if assessment.is_set else [_function(assessment), *shared]
 
 
@@ -395,16 +395,16 @@ def _cells(assessment: Assessment) -> list[tuple[str, str]]:
     return [(words, svg_of((8.0, 1.9 * rows + 0.3), partial(small_multiples, tables, most=MOST_PANELS)))]
 
 
-def _reliability(assessment: Assessment) -> list[tuple[str, str]]:
-    pictures = []
-    for scorecard, name in ((assessment.before, "The scores themselves"), (assessment.after, "The calibrated probabilities")):
-        if scorecard is not None:
-            caption = (
-                f"{name} against what happened in the test set. Lines are exact intervals; where they miss the diagonal, "
-                "chance does not explain the distance. The strip above shows the shares of the samples."
-            )
-            pictures.append((caption, svg_of((4.0, 4.3), partial(reliability_diagram, scorecard.table))))
-    return pictures
+def _reliability(assessment: Assessment) -> tuple[str, str]:
+    """One picture: the scores before calibration, where these are probabilities, and what is served."""
+    cards = [card for card in (assessment.before, assessment.after) if card is not None]
+    tables = {card.name: card.table for card in cards}
+    what = "Scores and calibrated probabilities" if len(cards) > 1 else "The calibrated probabilities"
+    caption = (
+        f"{what} against what happened in the test set. Lines are exact intervals; where they miss the diagonal, chance does "
+        "not explain the distance."
+    )
+    return caption, svg_of((5.2, 3.9), partial(reliability_diagram, tables if len(cards) > 1 else cards[0].table))
 
 
 # ------------------------------------------------------------------------------------------------- text and style

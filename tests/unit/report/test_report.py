@@ -282,7 +282,8 @@ def test_the_page_is_whole_and_needs_nothing_else(found: Assessment) -> None:
     assert seen.outward == []
     assert "url(h" not in page
     assert "@import" not in page
-    assert seen.count["svg"] == 4
+    assert seen.count["svg"] == 3
+    assert "Scores and calibrated probabilities against what happened" in page
     for told in ("Scorecard 7", "credit.fbm", "test.csv", "2026-01-02", fb.__version__, f"{found.after.ece:.4f}"):
         assert told in page
     assert str(found.check) in page

@@ -125,7 +125,7 @@ def test_the_page(found: Assessment) -> None:
         str(found.check),
     ):
         assert told in page or told.replace("'", "&#x27;") in page
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 3
     assert page == render_report(found, title="By <region>", model_source="regions.fbm")
 
 
