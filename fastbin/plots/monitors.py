@@ -17,8 +17,8 @@ MOST_NAMES = 40  # that fit beside the axis of a tall picture
 def monitor_plot(monitor: CalibrationMonitor | MonitorReport, *, ax: Axes | None = None) -> Axes:
     """For each bin the tolerated interval, the value served, and the rate of outcomes with its interval since the beginning.
 
-    Bins that are established to have drifted have another colour and mark. Of a model of two resolutions the value is the
-    average of what was served in the bin at the fit.
+    Bins that are established to have drifted have another colour and mark. Where a model has two resolutions, the value is
+    the average of what was served in the bin at the fit.
 
     Parameters
     ----------
