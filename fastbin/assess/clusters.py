@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -133,6 +134,25 @@ class Agreement(NamedTuple):
         """A FastbinWarning where rows of a cluster agree; `done` says what is done about it."""
         if self.design_effect >= WORTH_A_WARNING and self.p_value < TEST_LEVEL:
             warnings.warn(f"rows of a cluster agree: {self}; {done}", FastbinWarning, stacklevel=stacklevel + 1)
+
+
+class OneOfEach(NamedTuple):
+    """Which rows were taken of clusters: the seed that chose one of each, and how much rows of a cluster agree."""
+
+    seed: int
+    agreement: Agreement
+
+    @classmethod
+    def from_dict(cls, stated: Mapping[str, Any]) -> OneOfEach:
+        """The same from what `to_dict` gave."""
+        return cls(stated["seed"], Agreement(*(stated[name] for name in Agreement._fields)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers by name, ready for JSON."""
+        return {"seed": self.seed, **self.agreement._asdict()}
+
+    def __str__(self) -> str:
+        return f"{self.agreement}; one row of each was taken, by seed {self.seed}"
 
 
 def agreement_of(values: Float64s, cluster: Any) -> Agreement:

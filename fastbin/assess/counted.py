@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
+from fastbin.assess.clusters import OneOfEach, agreement_of, one_per_cluster
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.samples import COUNTS_ONLY, check_samples
 
@@ -44,6 +45,7 @@ class NamedColumns(NamedTuple):
     grade: str | None = None
     day: str | None = None
     weight: str | None = None
+    cluster: str | None = None
 
     @property
     def score(self) -> str:
@@ -61,7 +63,8 @@ class CanonicalCounts:
     """Canonical counts.
 
     `keys` has the different keys of each column that is there, ascending, integers or texts, and `codes` the number of that of
-    each row. `are_means`: predictions are only the mean of each row's samples, which may differ among themselves.
+    each row. `are_means`: predictions are only the mean of each row's samples, which may differ among themselves. `clusters`
+    says how the rows were chosen, where they are one of each cluster.
     """
 
     keys: dict[str, tuple[Key, ...]]
@@ -70,6 +73,7 @@ class CanonicalCounts:
     counts: Int64s
     ones: Int64s
     are_means: bool = False
+    clusters: OneOfEach | None = None
 
     @property
     def n_samples(self) -> int:
@@ -253,6 +257,45 @@ def _ascending(texts: list[str], codes: Int64s) -> tuple[tuple[Key, ...], Int64s
     return tuple(found[at] for at in order), numbers[codes]
 
 
+@dataclass
+class RowsOfClusters:
+    """Rows, of which one of each cluster becomes canonical counts: they are kept until all are there. O(rows) memory."""
+
+    names: tuple[str, ...]
+    seed: int
+    _numbers: dict[str, int] = field(default_factory=dict)  # of each cluster
+    _parts: list[tuple[Mapping[str, TextCells], Float64s, Int64s]] = field(default_factory=list)
+
+    def add(self, keys: Mapping[str, TextCells], predictions: Float64s, ones: Int64s, counts: Int64s) -> None:
+        """Add rows; `keys` have those of the clusters, too."""
+        refuse_first(counts != 1, "sample_weight", counts, "repeat such rows in their cluster, and leave weights out")
+        self._parts.append((keys, predictions, ones))
+
+    def counts(self) -> CanonicalCounts:
+        """The counts of one row of each cluster; a warning where rows of a cluster agree."""
+        clusters, start, made = self._codes(), 0, Tallying(self.names)
+        chosen = one_per_cluster(clusters, self.seed)
+        gaps = np.concatenate([ones - predictions for _, predictions, ones in self._parts])
+        agreement = agreement_of(gaps, clusters)
+        agreement.warn("one row of each cluster is assessed", stacklevel=4)
+        for keys, predictions, ones in self._parts:
+            rows = chosen[slice(*np.searchsorted(chosen, (start, start + len(ones))))] - start
+            own = {name: TextCells(keys[name].texts, keys[name].codes[rows]) for name in self.names}
+            made.add(own, predictions[rows], ones[rows].astype(np.int64), np.ones(len(rows), np.int64))
+            start += len(ones)
+        return replace(made.counts(), clusters=OneOfEach(self.seed, agreement))
+
+    def _codes(self) -> Int64s:
+        """The number of the cluster of each row."""
+        if not self._parts:
+            raise InputError("no sample to assess was given")
+        found = []
+        for keys, _, _ in self._parts:
+            own = [self._numbers.setdefault(text, len(self._numbers)) for text in keys["cluster"].texts]
+            found.append(np.array(own, np.int64)[keys["cluster"].codes])
+        return np.concatenate(found)
+
+
 # ------------------------------------------------------------------------------------------------- from arrays
 
 
@@ -273,13 +316,14 @@ def as_texts(column: Any, name: str) -> TextCells:
 
 
 def count_arrays(
-    predictions: Any, labels: Any, keys: Mapping[str, Any], *, sample_weight: Any = None, positive: Any = None
+    predictions: Any, labels: Any, keys: Mapping[str, Any], *, sample_weight: Any = None, positive: Any = None, seed: int = 0
 ) -> CanonicalCounts:
-    """The counts of rows in memory; `keys` are the columns of "segment", "grade" and "day", None where there is none."""
+    """The counts of rows in memory; `keys` are the columns of "segment", "grade", "day" and "cluster", None where none is."""
     given = {CALLED.get(name, name): column for name, column in keys.items() if column is not None}
     check_same_index(predictions=predictions, labels=labels, sample_weight=sample_weight, **given)
     texts = {name: as_texts(column, CALLED.get(name, name)) for name, column in keys.items() if column is not None}
-    made = Tallying(tuple(name for name in KEYS if name in texts))
+    names = tuple(name for name in KEYS if name in texts)
+    made = RowsOfClusters(names, seed) if "cluster" in texts else Tallying(names)
     add_rows(made, texts, predictions, labels, sample_weight, positive)
     return made.counts()
 
@@ -289,7 +333,12 @@ CALLED = {"grade": "by"}
 
 
 def add_rows(
-    made: Tallying, texts: Mapping[str, TextCells], predictions: Any, labels: Any, sample_weight: Any, positive: Any = None
+    made: Tallying | RowsOfClusters,
+    texts: Mapping[str, TextCells],
+    predictions: Any,
+    labels: Any,
+    sample_weight: Any,
+    positive: Any = None,
 ) -> None:
     """Check rows of predictions and labels, and add them."""
     samples, weights = check_samples(predictions, labels, positive=positive), check_sample_weight(sample_weight)

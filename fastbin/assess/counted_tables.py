@@ -13,7 +13,16 @@ from fastbin._base.array_types import Int64s
 from fastbin._base.cells import TextCells
 from fastbin._base.checks import check_labels, check_same_length, check_sample_weight, refuse_first
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
-from fastbin.assess.counted import KEYS, ZONE_REMEDY, CanonicalCounts, NamedColumns, Tallying, add_rows, as_texts
+from fastbin.assess.counted import (
+    KEYS,
+    ZONE_REMEDY,
+    CanonicalCounts,
+    NamedColumns,
+    RowsOfClusters,
+    Tallying,
+    add_rows,
+    as_texts,
+)
 from fastbin.assess.samples import COUNTS_ONLY, check_samples
 from fastbin.tables.columns import read_numbers, read_text
 from fastbin.tables.files import ColumnReader, open_table
@@ -24,28 +33,33 @@ from fastbin.tables.table import Table
 CHUNK_ROWS = 2**18
 
 
-def count_table(table: Any, columns: NamedColumns, *, positive: Any = None) -> CanonicalCounts:
+def count_table(table: Any, columns: NamedColumns, *, positive: Any = None, seed: int = 0) -> CanonicalCounts:
     """The counts of the rows of a table of any library, or of a file: by one GROUP BY where they should stay, else streamed.
 
-    One pass; memory is that of the different rows.
+    One pass; memory is that of the different rows, or of all rows where one of each cluster is chosen, by the seed.
     """
     opened = open(table)
     if opened.stays and opened.is_frame:
+        if columns.cluster is not None:
+            remedy = "choose one row of each cluster there, or pass a file, a pandas frame or arrays"
+            raise InputError("is given, and rows of an engine have no order to choose by", remedy, argument="cluster")
         return _count_groups(opened, columns, positive)
     rows = _stream(opened)
     numbers = {"predictions": columns.prediction, "labels": columns.label}
     if columns.weight is not None:
         numbers["sample_weight"] = columns.weight
-    wanted = rows.check_columns(*numbers.values(), *columns.keys.values())
+    texts = columns.keys if columns.cluster is None else {**columns.keys, "cluster": columns.cluster}
+    wanted = rows.check_columns(*numbers.values(), *texts.values())
     reader = ColumnReader(rows, numbers, label="labels", positive=positive, whole=("sample_weight",))
-    made = Tallying(tuple(columns.keys))
+    names = tuple(columns.keys)
+    made = Tallying(names) if columns.cluster is None else RowsOfClusters(names, seed)
     for batch in rows.batches(wanted, CHUNK_ROWS):
         first_row = reader.first_row
         arrays: dict[str, Any] = reader.read(batch)
         if len(batch):
-            texts = {name: _texts_of(rows, column, batch, first_row, name) for name, column in columns.keys.items()}
+            keys = {name: _texts_of(rows, column, batch, first_row, name) for name, column in texts.items()}
             with _placed(rows, numbers, first_row):
-                add_rows(made, texts, arrays["predictions"], arrays["labels"], arrays.get("sample_weight"))
+                add_rows(made, keys, arrays["predictions"], arrays["labels"], arrays.get("sample_weight"))
     reader.finish()
     return made.counts()
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import Key
-from fastbin._base.checks import check_alpha, check_choice, check_power, check_unit_interval
+from fastbin._base.checks import check_alpha, check_choice, check_power, check_seed, check_unit_interval
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table, in_words
@@ -221,7 +221,8 @@ class Validation(Judged):
         return self.words_of(self.main_table)
 
     def _statement(self) -> str:
-        rows = new_rows(self.n_samples)
+        rows, clusters = new_rows(self.n_samples), self.counts.clusters
+        rows += "" if clusters is None else f", one of each cluster of {clusters.agreement.n_rows:,} rows"
         verdict, deciding = self.verdict, self.deciding_rows
         p_values = [row[self.deciding("holm" if self.tables else "p_value")] for row in deciding]
         level = f"level {self.test_level:g}" + (f", Holm over {len(deciding)} {self._what}" if self.tables else "")
@@ -308,12 +309,14 @@ class Validation(Judged):
     def to_dict(self) -> dict[str, Any]:
         """The report as plain dicts, lists, strings and numbers, ready for JSON; without the counts if these have many rows."""
         columns, n_rows = list(self._count_columns), len(self.counts.counts)
+        clusters = self.counts.clusters
+        chosen = {} if clusters is None else {"clusters": _rounded(clusters.to_dict())}
         rows = None if n_rows > MOST_ROWS else [list(row) for row in zip(*self.counts.columns().values(), strict=True)]
         return {
             "format": FORMAT, "fastbin": library_version(), "sentence": self.sentence, "requires": NEW_ROWS,
             "options": self.options._asdict(), "figures": self.figures, "not_determined": list(self.not_determined),
             "figures_sha256": self.figures_digest,
-            "counts": {"columns": columns, "n_rows": n_rows, "sha256": self.counts.digest, "rows": rows},
+            "counts": {"columns": columns, "n_rows": n_rows, "sha256": self.counts.digest, **chosen, "rows": rows},
             **({"source": self.source} if self.source else {}),
         }  # fmt: skip
 
@@ -512,6 +515,8 @@ def assess(
     score: str | None = None,
     label: str | None = None,
     day: Any = None,
+    cluster: Any = None,
+    seed: int = 0,
     sample_weight: Any = None,
     positive: Any = None,
     side: str = "both",
@@ -539,6 +544,11 @@ def assess(
         Columns of a table: scores of a model, and what happened.
     day : array-like of shape (n,), or str, optional
         The day of each row: dates, integers or text. Adds a table by day.
+    cluster : array-like of shape (n,), or str, optional
+        What rows of given predictions that belong together share, such as the obligor. One row of each is assessed, as
+        `one_per_cluster` chooses it, and a warning says so where rows of a cluster agree.
+    seed : int
+        Chooses the row of each cluster, and breaks ties of a model; in [0, 2**64).
     sample_weight : array-like of int, shape (n,), or str, optional
         Frequencies, the same as repeating the row. Importance weights of given predictions are refused.
     positive : optional
@@ -588,30 +598,35 @@ def assess(
     """
     given = model_or_predictions
     if isinstance(given, (Parts, Estimator, VectorModel)):
-        asked_for = {"by": by, "day": day, "asset_correlation": asset_correlation}
+        asked_for = {"by": by, "day": day, "cluster": cluster, "asset_correlation": asset_correlation}
         asked_for |= {"power": None if power == ValidationOptions().power else power}
         for name, value in asked_for.items():
             if value is not None:
                 remedy = "pass what model.predict gives as predictions, or use fastbin.assess.audit_groups"
                 raise InputError("is about given predictions, and a model is assessed bin by bin", remedy, argument=name)
+        options |= {"seed": seed} if seed else {}
         options |= {"sample_weight": sample_weight, "positive": positive, "test_level": test_level, "side": side}
         return _assess_model(given, data, segment, {"score": score, "label": label}, options)
     if options:
         raise InputTypeError(f"{next(iter(options))} is an option about models, and predictions are given; leave it out")
     asked = check_options(side, test_level, power, asset_correlation)
     if isinstance(given, str):
-        names = _names(prediction=given, label=label, segment=segment, grade=by, day=day, weight=sample_weight)
+        names = _names(
+            prediction=given, label=label, segment=segment, grade=by, day=day, weight=sample_weight, cluster=cluster
+        )  # fmt: skip
         from fastbin.assess.counted_tables import count_table
 
-        return validate(count_table(data, names, positive=positive), asked)
+        return validate(count_table(data, names, positive=positive, seed=check_seed(seed)), asked)
     for name, value in (("score", score), ("label", label)):
         if value is not None:
             remedy = "name the column of predictions too, as a text, or pass the labels as data"
             raise InputError("names a column, and the predictions are given themselves", remedy, argument=name)
     if hasattr(given, "predict_proba"):
         given, data, positive = _of_classifier(given, data, positive)
-    keys = {"segment": segment, "grade": by, "day": day}
-    return validate(count_arrays(given, data, keys, sample_weight=sample_weight, positive=positive), asked)
+    keys = {"segment": segment, "grade": by, "day": day, "cluster": cluster}
+    return validate(
+        count_arrays(given, data, keys, sample_weight=sample_weight, positive=positive, seed=check_seed(seed)), asked
+    )
 
 
 def _names(**columns: Any) -> NamedColumns:

@@ -192,6 +192,11 @@ predictions = together(
     option("--by COLUMN", "Of --predictions: the column of grades, which share the level by Holm. --segment names segments."),
     option("--day COLUMN", "Of --predictions: the column of days, for a table by day."),
     option(
+        "--cluster COLUMN",
+        "Of --predictions: what rows that belong together share, such as the obligor. One row of each is tested, chosen by "
+        "--seed.",
+    ),
+    option(
         "--side both|upper|lower",
         "Of --predictions, and of the certificate of MODEL: true frequencies above what is served (upper), below it, or both. "
         "Default: both.",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fastbin._base.errors import InputError
+from fastbin._base.errors import FastbinWarning, InputError
 from fastbin.cli._console import is_typed, working
 from fastbin.cli._files import FileDigests, display_name
 from fastbin.cli._tables import RowOptions, subject_of
@@ -24,6 +25,7 @@ class PredictionOptions(NamedTuple):
     predictions: str | None = None
     by: str | None = None
     day: str | None = None
+    cluster: str | None = None
     side: str | None = None
     asset_correlation: float | None = None
 
@@ -45,9 +47,10 @@ class Validated(NamedTuple):
 
 def refuse_options_of_models(given: dict[str, Any], rows: RowOptions, *, but: tuple[str, ...] = ()) -> None:
     """Refuse options about a MODEL with --predictions."""
-    for name in ("alpha", "seed"):
-        if name not in but and is_typed(name):
-            raise click.UsageError(f"--{name} is about a MODEL; predictions are tested at --test-level")
+    if "alpha" not in but and is_typed("alpha"):
+        raise click.UsageError("--alpha is about a MODEL; predictions are tested at --test-level")
+    if "seed" not in but and is_typed("seed"):
+        raise click.UsageError("--seed is about a MODEL, or about --cluster; leave it out")
     idle = [name for name in ("score", "group", "against", "against_column") if given.get(name)]
     if rows.score is not None:
         idle = ["score", *idle]
@@ -65,7 +68,7 @@ def _checked(asked: PredictionOptions, test_level: float) -> ValidationOptions:
         raise InputError(error.rendered(subject_of(error), in_shell=True)) from error
 
 
-def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float) -> Validated:
+def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float, seed: int = 0) -> Validated:
     """Validate the predictions in a column of a file; its source has the file, its SHA-256 and the columns."""
     from fastbin.assess.counted import NamedColumns
     from fastbin.assess.counted_tables import count_table
@@ -77,11 +80,13 @@ def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test
     names = NamedColumns(
         table.check_column(str(asked.predictions)), rows.label_column(table),
         **{name: None if column is None else table.check_column(column) for name, column in
-           (("segment", rows.segment), ("grade", asked.by), ("day", asked.day), ("weight", rows.weights))},
+           (("segment", rows.segment), ("grade", asked.by), ("day", asked.day), ("weight", rows.weights),
+            ("cluster", asked.cluster))},
     )  # fmt: skip
     files = digests.of_table(table)
-    with working("testing"):
-        counts = count_table(table, names, positive=rows.positive)
+    with working("testing"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FastbinWarning)  # what is shown says how rows of a cluster agree
+        counts = count_table(table, names, positive=rows.positive, seed=seed)
         digests.check_unchanged()
         files = files or {display_name(file): digests.piped().hex()}
         columns = {name: column for name, column in names._asdict().items() if column is not None}

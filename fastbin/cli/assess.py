@@ -64,11 +64,6 @@ CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 @options.assessment
 @options.predictions
 @options.option(
-    "--cluster COLUMN",
-    "Of --predictions: what rows that belong together share, such as the obligor. One row of each is tested, and intervals "
-    "that allow for clusters are shown.",
-)
-@options.option(
     "--group COLUMN",
     "Also: is the certificate kept in each group of this column? Repeatable; several share the level.",
     multiple=True,
@@ -77,8 +72,8 @@ CONTRADICTED, NOT_CONTRADICTED = 3, "not contradicted"
 @options.as_json
 @options.tables
 def command(
-    model: str, file: str | None, asked: PredictionOptions, cluster: str | None, group: tuple[str, ...], exit_code: bool,
-    as_json: bool, rows: RowOptions, **settings: Any,
+    model: str, file: str | None, asked: PredictionOptions, group: tuple[str, ...], exit_code: bool, as_json: bool,
+    rows: RowOptions, **settings: Any,
 ) -> int:  # fmt: skip
     """Assess MODEL on the test samples in FILE, which must not be those that it was fitted on.
 
@@ -95,24 +90,23 @@ def command(
 
     With --predictions there is no MODEL: the probabilities in a column of FILE are tested as they are, in each grade of --by,
     in each segment of --segment and in all, at --test-level. The rows must be new here too. Rows of one obligor or customer are
-    not independent: --cluster tells them, and then one row of each is tested, chosen by --seed.
+    not independent: --cluster tells them, and then one row of each is tested, chosen by --seed, and intervals that allow for
+    clusters are shown.
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
     if asked.predictions is not None:
         if file is not None:
             raise click.UsageError("with --predictions there is no MODEL: give FILE alone")
-        refuse_options_of_models({**settings, "group": group}, rows, but=() if cluster is None else ("alpha", "seed"))
-        if cluster is not None:
-            verdict = _assess_clusters(model, rows, asked, cluster, as_json=as_json, **settings)
+        refuse_options_of_models({**settings, "group": group}, rows, but=() if asked.cluster is None else ("alpha", "seed"))
+        if asked.cluster is not None:
+            verdict = _assess_clusters(model, rows, asked, as_json=as_json, **settings)
         else:
             found = validate_file(model, rows, asked, test_level=settings["test_level"]).found
             say(found.to_json().rstrip("\n") if as_json else str(found))
             verdict = found.verdict
         return CONTRADICTED if exit_code and verdict != NOT_CONTRADICTED else 0
     asked.refuse_idle(but=("side",))
-    if cluster is not None:
-        raise click.UsageError("--cluster is about the column of --predictions; give that, or leave --cluster out")
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
     assessment, audit, *_ = assess_file(model, file, rows, groups=group, side=asked.side or "both", **settings)
@@ -131,14 +125,12 @@ def command(
 # ---------------------------------------------------------------------- predictions with rows that belong together
 
 
-def _assess_clusters(
-    file: str, rows: RowOptions, asked: PredictionOptions, cluster: str, *, as_json: bool, **settings: Any
-) -> str:
+def _assess_clusters(file: str, rows: RowOptions, asked: PredictionOptions, *, as_json: bool, **settings: Any) -> str:
     """Test one row of each cluster, show intervals that allow for clusters, and return the verdict."""
     for option, value in (("segment", rows.segment), ("day", asked.day), ("asset-correlation", asked.asset_correlation)):
         if value is not None:
             raise click.UsageError(f"--cluster does not go with --{option}")
-    names = {"by": asked.by, "cluster": cluster}
+    names = {"by": asked.by, "cluster": asked.cluster}
     tested = check_column(file, rows, str(asked.predictions), names, asked.side or "both", **settings)
     about = {"file": display_name(file), "predictions": asked.predictions, **names, "intervals": tested.intervals.to_dict()}
     show(tested.check, as_json, lambda _: _show_tested(tested), **about)

@@ -186,7 +186,7 @@ def _report_predictions(
     from fastbin.report.page import render_report
     from fastbin.report.recheck import as_written, read_earlier, since
 
-    refuse_options_of_models(settings, rows)
+    refuse_options_of_models(settings, rows, but=() if asked.cluster is None else ("seed",))
     if counts is not None:
         asked.refuse_idle(but=("side", "asset_correlation"))
         if file is not None:
@@ -200,8 +200,10 @@ def _report_predictions(
         read = file
     outs = wanted.open(read, *([] if before is None else [before]))
     earlier = None if before is None else read_earlier(before)
-    make = validate_file if counts is None else validate_counts_file
-    found, columns, files = make(read, rows, asked, test_level=settings["test_level"])
+    if counts is None:
+        found, columns, files = validate_file(read, rows, asked, test_level=settings["test_level"], seed=settings["seed"])
+    else:
+        found, columns, files = validate_counts_file(read, rows, asked, test_level=settings["test_level"])
     name = display_name(read if read == "-" else Path(read).name)
     shown = {"files": files, "columns": columns, "test_source": name, "before": earlier, **wanted.about_page}
     with working("drawing"), as_written(name if before is None else display_name(before)):

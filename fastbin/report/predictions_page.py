@@ -84,6 +84,7 @@ def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
         "Looks": _looks_words(found),
         "Verdict": _verdict_words(found),
         "Would have been seen": found.seen,
+        "Clusters": "" if found.counts.clusters is None else f"{found.counts.clusters}.",
         "Asset correlation": "" if found.asset_correlation is None else f"{found.asset_correlation:g}",
         "SHA-256 of the counts": found.counts.digest,
         "SHA-256 of the figures": found.figures_digest,

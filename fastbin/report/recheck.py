@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from fastbin._base.errors import FastbinError, FormatError
+from fastbin._base.checks import check_seed
+from fastbin._base.errors import FastbinError, FastbinWarning, FormatError
 from fastbin._base.json_kinds import refused
+from fastbin.assess.clusters import OneOfEach
 from fastbin.assess.counted import NamedColumns
 from fastbin.assess.counted_tables import count_table, read_counts
 from fastbin.assess.validation import FORMAT, Validation, ValidationOptions, check_options, figures_digest, name_of, validate
@@ -73,7 +76,14 @@ def from_counts(content: Mapping[str, Any]) -> Validation:
     columns, rows = stated.get("columns"), stated.get("rows")
     if not isinstance(columns, list) or not isinstance(rows, list) or any(len(row) != len(columns) for row in rows):
         raise FormatError("counts.rows is not a list of rows with an entry for each of counts.columns")
-    return validate(read_counts(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))), _options_of(content))
+    counts = read_counts(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
+    return validate(replace(counts, clusters=_clusters_of(content)), _options_of(content))
+
+
+def _clusters_of(content: Mapping[str, Any]) -> OneOfEach | None:
+    """How the rows of a report were chosen, as far as they are one of each cluster."""
+    stated = content["counts"].get("clusters")
+    return None if stated is None else OneOfEach.from_dict(stated)
 
 
 def from_rows(content: Mapping[str, Any], table: Any, *, is_of_counts: bool = False) -> Validation:
@@ -84,7 +94,12 @@ def from_rows(content: Mapping[str, Any], table: Any, *, is_of_counts: bool = Fa
     columns = source.get("columns") if isinstance(source, dict) else None
     if not isinstance(columns, dict) or not set(columns) <= set(NamedColumns._fields):
         raise FormatError("the report does not name the columns of its rows; make it anew from the file")
-    return validate(count_table(table, NamedColumns(**columns), positive=source.get("positive")), _options_of(content))
+    clusters = _clusters_of(content)
+    seed = 0 if clusters is None else check_seed(clusters.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FastbinWarning)  # the report says it
+        counts = count_table(table, NamedColumns(**columns), positive=source.get("positive"), seed=seed)
+    return validate(counts, _options_of(content))
 
 
 def differences(content: Mapping[str, Any], again: Validation) -> Iterator[FigureDifference]:
@@ -96,6 +111,7 @@ def differences(content: Mapping[str, Any], again: Validation) -> Iterator[Figur
             yield FigureDifference(name, content.get(name), computed[name])
     if content["counts"].get("n_rows") != computed["counts"]["n_rows"]:
         yield FigureDifference("counts.n_rows", content["counts"].get("n_rows"), computed["counts"]["n_rows"])
+    yield from _compared("counts.clusters", content["counts"].get("clusters"), computed["counts"].get("clusters"))
     if content["counts"].get("sha256") != again.counts.digest:
         yield FigureDifference("counts.sha256", content["counts"].get("sha256"), again.counts.digest)
     stated = content["figures_sha256"], figures_digest(content["options"], content["figures"])

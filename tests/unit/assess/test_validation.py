@@ -470,6 +470,63 @@ def test_bad_tables_of_counts_are_named(table: dict[str, Any], told: str) -> Non
     refuses(told, assess.assess_counts, table)
 
 
+# ------------------------------------------------------------------------------------------------- clusters
+
+
+def clustered(n: int = 300) -> dict[str, Any]:
+    """Rows of n obligors, four of each, in a mixed order, whose rates differ."""
+    rng = np.random.default_rng(3)
+    obligor = rng.permutation(np.repeat([f"o{i}" for i in range(n)], 4))
+    rates = dict(zip([f"o{i}" for i in range(n)], rng.beta(1.0, 4.0, n), strict=True))
+    y = (rng.random(4 * n) < [rates[name] for name in obligor.tolist()]).astype(int)
+    return {"pd": rng.choice([0.1, 0.2, 0.3], 4 * n), "y": y, "grade": rng.choice(["A", "B"], 4 * n), "obligor": obligor}
+
+
+def test_of_clusters_one_row_of_each_is_assessed() -> None:
+    rows = clustered()
+    with pytest.warns(fb.FastbinWarning, match="rows of a cluster agree: 1,200 rows of 300 clusters"):
+        found = assess.assess(rows["pd"], rows["y"], rows["grade"], cluster=rows["obligor"], seed=5)
+    kept = assess.one_per_cluster(rows["obligor"], seed=5)
+    assert found.figures == assess.assess(rows["pd"][kept], rows["y"][kept], rows["grade"][kept]).figures
+    assert found.n_samples == 300
+    assert "300 new rows, one of each cluster of 1,200 rows (" in found.sentence
+    with pytest.warns(fb.FastbinWarning):
+        check = assess.check_predictions(rows["pd"], rows["y"], rows["grade"], cluster=rows["obligor"], seed=5)
+    assert check.clusters is not None
+    told = found.to_dict()["counts"]["clusters"]
+    assert told["seed"] == 5
+    for name, value in check.clusters._asdict().items():
+        assert told[name] == pytest.approx(value, rel=1e-11)
+    assert "clusters" not in assess.assess(rows["pd"], rows["y"]).to_dict()["counts"]
+
+
+def test_clusters_of_tables_and_files_are_those_of_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pa, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    rows = clustered()
+    with pytest.warns(fb.FastbinWarning):
+        expected = assess.assess(rows["pd"], rows["y"], rows["grade"], cluster=rows["obligor"]).to_json()
+    pandas.DataFrame(rows).to_csv(tmp_path / "rows.csv", index=False)
+    monkeypatch.setattr("fastbin.assess.counted_tables.CHUNK_ROWS", 100)
+    held = pa.table(rows)
+    for table in (pandas.DataFrame(rows), held, pytest.importorskip("duckdb").sql("FROM held"), tmp_path / "rows.csv"):
+        with pytest.warns(fb.FastbinWarning):
+            found = assess.assess("pd", table, by="grade", label="y", cluster="obligor")
+        assert found.to_json() == expected
+    parts = pytest.importorskip("dask.dataframe").from_pandas(pandas.DataFrame(rows), npartitions=2)
+    with pytest.raises(fb.InputError, match="cluster is given, and rows of an engine have no order"):
+        assess.assess("pd", parts, label="y", cluster="obligor")
+
+
+def test_clusters_that_do_not_go_together_are_refused() -> None:
+    refuses("InputError", assess.assess, [0.1, 0.2], [0, 1], cluster=["a"])
+    refuses("InputError sample_weight[1]", assess.assess, [0.1, 0.2], [0, 1], cluster=["a", "b"], sample_weight=[1, 2])
+    model = fb.ExplicitBinning(edges=[0.5]).fit([0.2, 0.7, 0.9], [0, 1, 1]).model_
+    refuses("InputError cluster", assess.assess, model, ([0.1, 0.2], [0, 1]), cluster=["a", "b"])
+
+
+# ------------------------------------------------------------------------------------------------- days
+
+
 def test_days_with_a_zone_are_refused() -> None:
     """Their day depends on the zone, and libraries take different ones."""
     pandas, pa, duckdb = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "duckdb"))

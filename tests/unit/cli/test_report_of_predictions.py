@@ -80,6 +80,27 @@ def test_the_page_says_what_changed() -> None:
         assert told in page
 
 
+def test_one_row_of_each_cluster_is_reported() -> None:
+    lines = Path("rows.csv").read_text().splitlines()
+    head, rows = lines[0], lines[1:]
+    Path("clusters.csv").write_text("\n".join([f"{head},obligor", *(f"{row},{i // 2}" for i, row in enumerate(rows))]) + "\n")
+    arguments = ["clusters.csv", *COLUMNS, "--cluster", "obligor", "--seed", "3"]
+    found = run(*arguments, "-o", "page.html", "-o", "clusters.json")
+    assert found.exit_code == 0, found.output
+    assert "500 new rows, one of each cluster of 1,000 rows" in found.stdout
+    page = Path("page.html").read_text()
+    assert "one row of each was taken, by seed 3." in page
+    assert "cluster: obligor" in page
+    content = stored("clusters.json")
+    assert (content["figures"]["n"], content["counts"]["clusters"]["seed"]) == (500, 3)
+    assert run("--check", "clusters.json").exit_code == 0
+    assert run("--check", "clusters.json", "clusters.csv").exit_code == 0
+    content["counts"]["clusters"]["n_rows"] = 999
+    Path("edited.json").write_text(json.dumps(content))
+    assert run("--check", "edited.json", "clusters.csv").exit_code == 3
+    assert run("rows.csv", *COLUMNS, "--seed", "3", "-o", "a.html").exit_code == 2
+
+
 def test_looks_are_counted_from_report_to_report() -> None:
     names = ["report.json", "second.json", "third.json"]
     for before, name in pairwise(names):
