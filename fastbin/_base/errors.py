@@ -104,9 +104,13 @@ class ArgumentError(FastbinError):
 
     def within(self, part: str) -> Self:
         """The same error, where rows of this part alone were looked at."""
+        return self.at_place(f"{part}: {self.place}{' ' * bool(self.place)}")
+
+    def at_place(self, place: str) -> Self:
+        """The same error about this place, as the beginning of the message, in place of an argument."""
         problem, remedy = self._words
         pieces = problem if type(problem) is tuple else (problem,)
-        return type(self)((f"{part}: {self.place}{' ' * bool(self.place)}", *pieces), remedy)
+        return type(self)((place, *pieces), remedy)
 
     def rendered(self, subject: str, *, in_shell: bool = False) -> str:
         """The message about what is called so."""

@@ -13,7 +13,7 @@ DARK = "--good:#58cda5;--bad:#ff9c66;--open:#a9bad0;--rule:#474b52;--quiet:#a6a9
 # What a verdict looks like: the class of its colour, and a sign for those who see no colours.
 VERDICTS = {
     "confirmed": ("good", "&#10003;"), "contradicted": ("bad", "&#10007;"), "not contradicted": ("open", "&#9675;"),
-    "too low": ("bad", "&#8595;"), "too high": ("bad", "&#8593;"),
+    "alarm": ("bad", "&#10007;"), "too low": ("bad", "&#8595;"), "too high": ("bad", "&#8593;"),
     "no claim": ("open", "&#8211;"), "no certificate": ("open", "&#8211;"), "not tested": ("open", "?"),
 }  # fmt: skip
 

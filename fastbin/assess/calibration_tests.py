@@ -93,6 +93,8 @@ class CalibrationTests(Table):
     def __getitem__(self, key: str | tuple[str, Any]) -> dict[str, Any]:
         """The row of a test of all samples, or of a pair (test, grade); KeyError if there is none."""
         test, scope = key if isinstance(key, tuple) else (key, None)
+        scopes = [row.scope for row in self.figures]
+        scope = None if scope == ALL and ALL not in scopes else scope
         records = [
             record
             for record, row in zip(as_records(self._columns()), self.figures, strict=True)
@@ -100,6 +102,7 @@ class CalibrationTests(Table):
         ]
         if not records:
             names = ", ".join(dict.fromkeys(row.test for row in self.figures if row.scope == scope))
+            names = names or f"tests of {', '.join(map(repr, dict.fromkeys(filter(None, scopes))))}, and of all samples"
             raise KeyError(f"no test {test!r} of {'all samples' if scope is None else repr(scope)}; there are: {names}")
         return records[0]
 
@@ -155,7 +158,8 @@ class CalibrationTests(Table):
         expected = f"{mean:,.1f}" if mean >= 0.1 or mean == 0.0 else f"{mean:.2g}"
         rows = f"{self.n_samples:,} new rows, with {self.label_sum:,} ones where {expected} are expected"
         exact = next((row for row in self.figures if row.scope is None and row.test in _EXACT), None)
-        tested = "" if exact is None else f", exact p {p_is(exact.value.p_value or 0.0)}"
+        by_itself = " of all rows together" if self.n_grades else ""
+        tested = "" if exact is None else f", exact p{by_itself} {p_is(exact.value.p_value or 0.0)}"
         parts = [f"Calibration is {self.verdict} by {rows} (level {self.test_level:g}{tested})"]
         if self.n_grades:
             names = [printable(str(row.scope)) for row in self._wrong_grades()]
@@ -164,7 +168,10 @@ class CalibrationTests(Table):
             parts.append(f"of {self.n_grades:,} grades {where} after Holm's adjustment")
         others = [row.test for row in self.figures if row.scope is None and row.test not in _EXACT and self._is_small(row)]
         if others:
-            parts.append(f"other tests of all rows at or below the level, not adjusted for their number: {', '.join(others)}")
+            parts.append(
+                f"other tests of all rows at or below the level, without those that have a warning and not adjusted for their "
+                f"number: {', '.join(others)}"
+            )
         return f"{'; '.join(parts)}. {NEW_ROWS.rstrip('.')}"
 
     def _is_small(self, row: FigureRow) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -98,6 +97,8 @@ class Agreement(NamedTuple):
         much as one independent row does.
     p_value : float
         Approximate: of the F test that rows of a cluster do not agree.
+    seed : int or None
+        That chose one row of each cluster, where that was done.
     """
 
     n_rows: int
@@ -105,6 +106,7 @@ class Agreement(NamedTuple):
     correlation: float
     design_effect: float
     p_value: float
+    seed: int | None = None
 
     @classmethod
     def of(cls, values: Float64s, codes: Int64s) -> Agreement:
@@ -124,42 +126,24 @@ class Agreement(NamedTuple):
         return cls(n, k, correlation, max(1.0, effect), p_value)
 
     def __str__(self) -> str:
+        chosen = "" if self.seed is None else f"; one row of each was taken, by seed {self.seed}"
         worth = f"{max(1, int(self.n_rows / self.design_effect)):,}"
         return (
             f"{self.n_rows:,} rows of {self.n_clusters:,} clusters, whose intracluster correlation is {self.correlation:.3f}: "
-            f"the design effect is {self.design_effect:.3g}, and they tell about as much as {worth} independent rows"
+            f"the design effect is {self.design_effect:.3g}, and they tell about as much as {worth} independent rows{chosen}"
         )
 
-    def warn(self, done: str, stacklevel: int) -> None:
-        """A FastbinWarning where rows of a cluster agree; `done` says what is done about it."""
+    def warn(self, stacklevel: int) -> None:
+        """A FastbinWarning where rows of a cluster agree."""
         if self.design_effect >= WORTH_A_WARNING and self.p_value < TEST_LEVEL:
-            warnings.warn(f"rows of a cluster agree: {self}; {done}", FastbinWarning, stacklevel=stacklevel + 1)
+            warnings.warn(f"rows of a cluster agree: {self}", FastbinWarning, stacklevel=stacklevel + 1)
 
 
-class OneOfEach(NamedTuple):
-    """Which rows were taken of clusters: the seed that chose one of each, and how much rows of a cluster agree."""
-
-    seed: int
-    agreement: Agreement
-
-    @classmethod
-    def from_dict(cls, stated: Mapping[str, Any]) -> OneOfEach:
-        """The same from what `to_dict` gave."""
-        return cls(stated["seed"], Agreement(*(stated[name] for name in Agreement._fields)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """All numbers by name, ready for JSON."""
-        return {"seed": self.seed, **self.agreement._asdict()}
-
-    def __str__(self) -> str:
-        return f"{self.agreement}; one row of each was taken, by seed {self.seed}"
-
-
-def agreement_of(values: Float64s, cluster: Any) -> Agreement:
-    """How much these values agree in the clusters of a column of keys."""
+def agreement_of(values: Float64s, cluster: Any, seed: int | None = None) -> Agreement:
+    """How much these values agree in the clusters of a column of keys; with the seed, where that chooses a row of each."""
     _, codes = _codes_of(cluster)
     check_same_length(p=values, cluster=codes)
-    return Agreement.of(values, codes)
+    return Agreement.of(values, codes)._replace(seed=seed)
 
 
 # ------------------------------------------------------------------------------------------------- intervals

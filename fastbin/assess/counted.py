@@ -6,8 +6,10 @@ Whatever is computed from it is the same for the same rows, whoever holds them a
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,12 +28,14 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
-from fastbin.assess.clusters import OneOfEach, agreement_of, one_per_cluster
+from fastbin.assess.clusters import Agreement, agreement_of, one_per_cluster
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.samples import COUNTS_ONLY, check_samples
 
 KEYS = ("segment", "grade", "day")
 ZONE_REMEDY = "give dates, or times without a zone"
+# A text that is a time, and not a day.
+TIME = re.compile(r"\d{4}-\d\d?-\d\d?[T ]\d")
 # Rows of batches that wait to be merged with those before.
 MOST_WAITING = 2**21
 
@@ -46,6 +50,12 @@ class NamedColumns(NamedTuple):
     day: str | None = None
     weight: str | None = None
     cluster: str | None = None
+
+    def refuse_labels(self) -> None:
+        """Refuse the labels as predictions of themselves."""
+        if self.prediction == self.label:
+            problem = f"is the column {self.label!r}, and so are the predictions, which it would confirm"
+            raise InputError(problem, "name two columns", argument="label")
 
     @property
     def score(self) -> str:
@@ -73,7 +83,7 @@ class CanonicalCounts:
     counts: Int64s
     ones: Int64s
     are_means: bool = False
-    clusters: OneOfEach | None = None
+    clusters: Agreement | None = None
 
     @property
     def n_samples(self) -> int:
@@ -276,14 +286,14 @@ class RowsOfClusters:
         clusters, start, made = self._codes(), 0, Tallying(self.names)
         chosen = one_per_cluster(clusters, self.seed)
         gaps = np.concatenate([ones - predictions for _, predictions, ones in self._parts])
-        agreement = agreement_of(gaps, clusters)
-        agreement.warn("one row of each cluster is assessed", stacklevel=4)
+        agreement = agreement_of(gaps, clusters, self.seed)
+        agreement.warn(stacklevel=4)
         for keys, predictions, ones in self._parts:
             rows = chosen[slice(*np.searchsorted(chosen, (start, start + len(ones))))] - start
             own = {name: TextCells(keys[name].texts, keys[name].codes[rows]) for name in self.names}
             made.add(own, predictions[rows], ones[rows].astype(np.int64), np.ones(len(rows), np.int64))
             start += len(ones)
-        return replace(made.counts(), clusters=OneOfEach(self.seed, agreement))
+        return replace(made.counts(), clusters=agreement)
 
     def _codes(self) -> Int64s:
         """The number of the cluster of each row."""
@@ -302,10 +312,11 @@ class RowsOfClusters:
 def as_texts(column: Any, name: str) -> TextCells:
     """A column of keys, checked, as texts; dates as YYYY-MM-DD."""
     dtype = getattr(column, "dtype", None)
-    if getattr(dtype, "tz", None) is not None:
-        raise InputTypeError(f"holds {dtype}, whose day depends on the zone", ZONE_REMEDY, argument=name)
-    if getattr(dtype, "kind", "") == "M":
-        days = np.asarray(column, "M8[D]")
+    zoned = _zone_of(column) if name == "day" else None
+    if zoned is not None:
+        raise InputTypeError(f"holds {zoned}, whose day depends on the zone", ZONE_REMEDY, argument=name)
+    if getattr(dtype, "kind", "") == "M" or (name == "day" and _first_of(column, datetime.date) is not None):
+        days = np.asarray(column if dtype is None else np.asarray(column), "M8[D]")
         refuse_first(np.isnat(days), name, days, "give every row a day")
         column = np.datetime_as_string(days).astype(object)
     cells = as_cells(column, name)
@@ -313,6 +324,29 @@ def as_texts(column: Any, name: str) -> TextCells:
         return cells
     different, codes = np.unique(cells, return_inverse=True)
     return TextCells(list(map(str, different.tolist())), codes.astype(np.int32))
+
+
+def _first_of(column: Any, kind: type) -> Any:
+    """The first entry of a list or a column of objects, if it is of this kind; else None."""
+    is_of_objects = isinstance(column, (list, tuple)) or getattr(getattr(column, "dtype", None), "kind", "") == "O"
+    first = next(iter(column), None) if is_of_objects else None
+    return first if isinstance(first, kind) else None
+
+
+def _zone_of(column: Any) -> str | None:
+    """The type of a column of times with a zone, in words; None for any other column."""
+    dtype, first = getattr(column, "dtype", None), _first_of(column, datetime.datetime)
+    if getattr(dtype, "tz", None) is not None:
+        return str(dtype)
+    return None if first is None or first.tzinfo is None else f"times in {first.tzinfo}"
+
+
+def refuse_times(days: TextCells) -> None:
+    """Refuse texts that are times: each would be a day of its own."""
+    bad = np.array([TIME.match(text) is not None for text in days.texts] or [False])[days.codes]
+    refuse_first(
+        bad, "day", days.codes, "write days, such as 2026-01-31", lambda row: f"is the time {days.texts[days.codes[row]]!r}"
+    )
 
 
 def count_arrays(
@@ -341,6 +375,8 @@ def add_rows(
     positive: Any = None,
 ) -> None:
     """Check rows of predictions and labels, and add them."""
+    if "day" in texts:
+        refuse_times(texts["day"])
     samples, weights = check_samples(predictions, labels, positive=positive), check_sample_weight(sample_weight)
     lengths = {CALLED.get(name, name): own.codes for name, own in texts.items()}
     check_same_length(labels=samples.labels, sample_weight=weights, **lengths)

@@ -38,6 +38,7 @@ def count_table(table: Any, columns: NamedColumns, *, positive: Any = None, seed
 
     One pass; memory is that of the different rows, or of all rows where one of each cluster is chosen, by the seed.
     """
+    columns.refuse_labels()
     opened = open(table)
     if opened.stays and opened.is_frame:
         if columns.cluster is not None:
@@ -58,7 +59,7 @@ def count_table(table: Any, columns: NamedColumns, *, positive: Any = None, seed
         arrays: dict[str, Any] = reader.read(batch)
         if len(batch):
             keys = {name: _texts_of(rows, column, batch, first_row, name) for name, column in texts.items()}
-            with _placed(rows, numbers, first_row):
+            with _placed(rows, {**numbers, **texts}, first_row):
                 add_rows(made, keys, arrays["predictions"], arrays["labels"], arrays.get("sample_weight"))
     reader.finish()
     return made.counts()
@@ -84,7 +85,7 @@ def _placed(rows: Table, columns: Mapping[str, str], first_row: int) -> Iterator
         column = columns.get(str(error.argument))
         if column is None or not isinstance(error.at, int):
             raise
-        raise InputError(f"{rows.place(first_row + error.at)}, column {column}: {error.problem}", error.remedy) from error
+        raise error.at_place(f"{rows.place(first_row + error.at)}, column {column}: ") from error
 
 
 def _count_groups(opened: Opened, columns: NamedColumns, positive: Any) -> CanonicalCounts:
@@ -113,7 +114,7 @@ def _count_groups(opened: Opened, columns: NamedColumns, positive: Any) -> Canon
         column = called.get(str(error.argument))
         if column is None:
             raise
-        raise InputError(f"column {column}: the value {error.problem} in some rows", error.remedy) from error
+        raise error.at_place(f"column {column}: in some row the value ") from error
     return made.counts()
 
 

@@ -54,7 +54,7 @@ class PredictionCheck(Judged):
         "all" is a test by itself.
     clusters : object or None
         With `cluster`: how many rows and clusters there were, and how much rows of a cluster agree (`n_rows`, `n_clusters`,
-        `correlation`, `design_effect`). Everything above is about one row of each.
+        `correlation`, `design_effect`), and the seed. Everything above is about one row of each.
     """
 
     verdict: str
@@ -82,6 +82,8 @@ class PredictionCheck(Judged):
         words, n_text = super()._words()
         for title, column in (("p value", self.p_values), ("jeffreys", self.jeffreys), ("holm", self.adjusted)):
             words[title] = [shown_p(p_value) for p_value in column.tolist()]
+        if len(self.names) > 1:
+            words["holm"][-1] = ""  # a test by itself
         return words, n_text
 
     def _about(self) -> str:
@@ -92,13 +94,13 @@ class PredictionCheck(Judged):
         level = f"level {self.test_level:g}" + (f", Holm over {grades}" if n_grades else "")
         tested = self.adjusted[:-1] if n_grades else self.adjusted
         evidence = f"smallest {'adjusted p' if n_grades else 'p'} {p_is(float(tested.min()))}, {level}"
+        by_itself = of_all_rows(self.verdicts[-1], float(self.p_values[-1])) if n_grades else ""
+        rest = f"({evidence}). {by_itself}{NEW_ROWS.rstrip('.')}"
         if self.verdict == NOT_CONTRADICTED:
-            return f"{not_shown(self.side, rows)} ({evidence}). {NEW_ROWS.rstrip('.')}"
+            return f"{not_shown(self.side, rows)} {rest}"
         wrong = {word: [printable(str(name)) for name, own in self._graded if own == word] for word in (TOO_LOW, TOO_HIGH)}
         told = [f"too {word[4:]} in {', '.join(names)}" if n_grades else word for word, names in wrong.items() if names]
-        return (
-            f"Calibration is contradicted by {rows}: predictions are {' and '.join(told)} ({evidence}). {NEW_ROWS.rstrip('.')}"
-        )
+        return f"Calibration is contradicted by {rows}: predictions are {' and '.join(told)} {rest}"
 
     @property
     def _graded(self) -> list[tuple[Any, str]]:
@@ -229,8 +231,8 @@ def _one_of_each(samples: Samples, cluster: Any, sample_weight: Any, seed: int) 
     """The row of each cluster that is tested, and how much rows of a cluster agree; a warning where they do."""
     if sample_weight is not None:
         raise InputError("is given beside cluster", "repeat such rows in their cluster", argument="sample_weight")
-    rows, agreement = one_per_cluster(cluster, seed), agreement_of(samples.labels - samples.predictions, cluster)
-    agreement.warn("one row of each cluster is tested", stacklevel=3)
+    rows, agreement = one_per_cluster(cluster, seed), agreement_of(samples.labels - samples.predictions, cluster, seed)
+    agreement.warn(stacklevel=3)
     return rows, agreement
 
 
@@ -268,6 +270,11 @@ def judged_parts(p_values: Float64s, excess: Float64s, level: float) -> tuple[Fl
     """P-values by Holm over all parts but the last, all rows, and the verdicts; `excess`: ones beyond the expected."""
     adjusted = np.append(holm(p_values[:-1]), p_values[-1])
     return adjusted, np.where(adjusted <= level, np.where(excess > 0.0, TOO_LOW, TOO_HIGH), NOT_CONTRADICTED).tolist()
+
+
+def of_all_rows(verdict: str, p_value: float, test: str = "a test by itself") -> str:
+    """The verdict on all rows together beside one on parts of them, where it contradicts; with a blank behind it."""
+    return "" if verdict == NOT_CONTRADICTED else f"All rows together, {test}: predictions are {verdict} (p {p_is(p_value)}). "
 
 
 def joint_direction(verdicts: Iterable[str]) -> str:

@@ -102,7 +102,7 @@ def check_samples(
     check_same_index(**{name: predictions}, labels=labels, sample_weight=sample_weight)
     checked = check_scores(predictions, None, name).astype(np.float64, copy=False)
     if need_probabilities:
-        remedy = "assess probabilities, as those of predict"
+        remedy = "pass probabilities, as those of predict; divide percentages by 100"
         bad = (checked < 0.0) | (checked > 1.0)
         refuse_first(bad, name, checked, remedy, lambda i: f"is {float(checked[i])!r}, outside [0, 1]")
     ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class PopulationStability(Table):
         Between the bins, empty for counts. A score equal to an edge lies above it.
     reference, new : int64 (n_bins,)
         Rows of each sample in each bin.
+    n_values : int or None
+        Different scores of the reference; None for counts.
     """
 
     index: float
@@ -48,6 +50,7 @@ class PopulationStability(Table):
     edges: Float64s
     reference: Int64s
     new: Int64s
+    n_values: int | None = None
 
     def _columns(self) -> Columns:
         shares = [(counts / counts.sum()).tolist() for counts in (self.reference, self.new)]
@@ -71,7 +74,10 @@ class PopulationStability(Table):
         chance = f"{self.expected:.4f} is expected by chance"
         if not math.isnan(self.p_value):
             chance += f", p {p_is(self.p_value)}"
-        return f"The population stability index of {sizes} is {self.index:.4f}: {size} shift by the usual rule ({chance})"
+        told = f"The population stability index of {sizes} is {self.index:.4f}: {size} shift by the usual rule ({chance})"
+        if self.n_values is not None and self.n_values <= len(self.new):
+            told += f". The reference has {self.n_values:,} different scores; moves between two of them are not seen"
+        return told
 
     def to_dict(self) -> dict[str, Any]:
         """The index as plain dicts, lists, strings and numbers, ready for JSON; None where it is infinite or not defined."""
@@ -138,7 +144,7 @@ def population_stability(reference: Any, new: Any, *, kind: str | None = None, n
     cuts = ordered[-(-np.arange(1, min(n_bins, n)) * n // min(n_bins, n))]
     edges = np.unique(cuts[cuts > ordered[0]])
     counts = _between(edges, scores[0]), _between(edges, scores[1])
-    return _stability(edges, *counts)
+    return replace(_stability(edges, *counts), n_values=1 + int((np.diff(ordered) > 0.0).sum()))
 
 
 def _refuse_unclear(reference: Array, new: Array) -> None:

@@ -28,7 +28,16 @@ from fastbin.assess.cell_tests import vasicek
 from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, count_arrays
 from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
-from fastbin.assess.predictions_check import ALL, TOO_HIGH, TOO_LOW, jeffreys_of, joint_direction, judged_parts, of_side
+from fastbin.assess.predictions_check import (
+    ALL,
+    TOO_HIGH,
+    TOO_LOW,
+    jeffreys_of,
+    joint_direction,
+    judged_parts,
+    of_all_rows,
+    of_side,
+)
 from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, NOT_CONTRADICTED, Judged, known, new_rows, not_shown, p_is, shown_p
 from fastbin.intervals.binomial import ends_of_rows
 from fastbin.vector_model import VectorModel
@@ -45,7 +54,7 @@ MOST_TESTED = 2**18
 # How the columns of rates and of p-values are called where they are shown.
 RATES = {"mean_prediction": "predicted", "rate": "rate", "interval": "interval", "detectable": "detectable"}
 P_VALUES = {
-    "p_value": "p value", "p_of_mean": "p value", "jeffreys": "Jeffreys", "vasicek": "Vasicek", "holm": "Holm",
+    "p_value": "p value", "p_of_mean": "p value", "jeffreys": "Jeffreys", "vasicek": "Vasicek, too low", "holm": "Holm",
     "holm_of_mean": "Holm",
 }  # fmt: skip
 # The test of calibration that the mean predictions of grades determine.
@@ -213,7 +222,9 @@ class Validation(Judged):
                 words[P_VALUES[name]] = [shown_p(value) for value in column]
             else:
                 words[name] = [f"{value:,.1f}" for value in column] if name == "expected" else in_words(column)
-        if not self.tables:
+        if self.tables:
+            words["Holm"][-1] = ""  # all rows together are a test by itself
+        else:
             words.pop("Holm")
         return words, 1 + len(TABLES[table] if table is not None else ("grade",))
 
@@ -222,7 +233,7 @@ class Validation(Judged):
 
     def _statement(self) -> str:
         rows, clusters = new_rows(self.n_samples), self.counts.clusters
-        rows += "" if clusters is None else f", one of each cluster of {clusters.agreement.n_rows:,} rows"
+        rows += "" if clusters is None else f", one of each cluster of {clusters.n_rows:,} rows"
         verdict, deciding = self.verdict, self.deciding_rows
         p_values = [row[self.deciding("holm" if self.tables else "p_value")] for row in deciding]
         level = f"level {self.test_level:g}" + (f", Holm over {len(deciding)} {self._what}" if self.tables else "")
@@ -230,14 +241,23 @@ class Validation(Judged):
         of_means = ", by Hoeffding's bound" if self.counts.are_means else ""
         evidence = f"smallest {which} {p_is(min(p_values))}{of_means}, {level}"
         if verdict == NOT_CONTRADICTED:
-            return f"{not_shown(self.side, rows)} ({evidence}). {self.seen}"
+            return f"{not_shown(self.side, rows)} ({evidence}). {self.on_all_rows}{self.seen}"
         told = []
         for word in (TOO_LOW, TOO_HIGH):
             names = [name_of(row) for row in deciding if row[self.deciding("verdict")] == word]
             more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
             where = f" in {', '.join(names[:MOST_NAMED])}{more}" if self.tables else ""
             told += [f"{word}{where}"] if names else []
-        return f"Calibration is contradicted by {rows}: predictions are {' and '.join(told)} ({evidence}). {self.seen}"
+        wrong = f"predictions are {' and '.join(told)}"
+        return f"Calibration is contradicted by {rows}: {wrong} ({evidence}). {self.on_all_rows}{self.seen}"
+
+    @property
+    def on_all_rows(self) -> str:
+        """The verdict on all rows together where tables decide, if it contradicts; with a blank behind it."""
+        if not self.tables:
+            return ""
+        test = "by Hoeffding's bound" if self.counts.are_means else "a test by itself"
+        return of_all_rows(self.portfolio[self.deciding("verdict")], self.portfolio[self.deciding("p_value")], test)
 
     @property
     def _what(self) -> str:
@@ -258,7 +278,8 @@ class Validation(Judged):
         if not finite:
             return f"No difference in {place} would have been seen."
         if self._n_blind:
-            several = f"In {self._n_blind:,} of {len(found):,} e" if self.main_table is not None else "E"
+            what = {"cells": "grades of segments"}.get(str(self.main_table), self.main_table)
+            several = f"In {self._n_blind:,} of {len(found):,} {what} e" if self.main_table is not None else "E"
             unseen += f"{several}ven a frequency of 0 would not have shown that predictions are too high. "
         least, most = percent(raised(min(finite))), percent(raised(max(finite)))
         size = f"{most} percentage points" if least == most else f"{least} to {most} percentage points, depending on its rows,"
@@ -310,7 +331,7 @@ class Validation(Judged):
         """The report as plain dicts, lists, strings and numbers, ready for JSON; without the counts if these have many rows."""
         columns, n_rows = list(self._count_columns), len(self.counts.counts)
         clusters = self.counts.clusters
-        chosen = {} if clusters is None else {"clusters": _rounded(clusters.to_dict())}
+        chosen = {} if clusters is None else {"clusters": _rounded(clusters._asdict())}
         rows = None if n_rows > MOST_ROWS else [list(row) for row in zip(*self.counts.columns().values(), strict=True)]
         return {
             "format": FORMAT, "fastbin": library_version(), "sentence": self.sentence, "requires": NEW_ROWS,

@@ -86,6 +86,7 @@ def _size(value: str) -> int:
 
 PATH, COUNT = click.Path(), click.IntRange(1)
 ALPHA = _Checked("a number", lambda value: check_alpha(float(value)))
+TEST_LEVEL = _Checked("a number", lambda value: check_alpha(float(value), "test_level"))
 RATE = _Checked("a number", _rate)
 SEED = _Checked("an integer", lambda value: check_seed(int(value)))
 N_BINS = _Checked("a number of bins or 'auto'", lambda value: "auto" if value == "auto" else int(value))
@@ -250,7 +251,7 @@ assessment = together(
     option("--against MODEL", "Compare with this model too; repeatable.", multiple=True),
     option("--against-column COLUMN", "Compare with the predictions in this column; repeatable.", multiple=True),
     alpha,
-    option("--test-level L", "The level of the test whether the certificate holds.", default=0.05),
+    option("--test-level L", "The level of the test whether the certificate holds.", TEST_LEVEL, 0.05),
     option("--seed N", "Break ties by row number and this seed.", SEED, 0),
 )
 

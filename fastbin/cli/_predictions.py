@@ -124,8 +124,14 @@ def check_report(report: str, file: str | None, rows: RowOptions) -> tuple[list[
             told.append("the counts in it")
         is_of_counts = content.get("source", {}).get("is_of_counts", False)
     if file is not None:
-        again.append(from_rows(content, rows.open(file), is_of_counts=is_of_counts))
-        told.append(f"the rows of {display_name(file)}")
+        digests = FileDigests()
+        table = rows.open(file, watch=digests.watch)
+        found = digests.of_table(table)
+        again.append(from_rows(content, table, is_of_counts=is_of_counts))
+        stated = [entry.get("sha256") for entry in content.get("source", {}).get("files", [])]
+        other = found and stated and sorted(found.values()) != sorted(stated)
+        what = "the table of counts" if is_of_counts else "the rows"
+        told.append(f"{what} of {display_name(file)}{' (another file than that of the report)' if other else ''}")
     if not again:
         raise click.UsageError("the report has the digest of its counts alone; give FILE, whose rows it is about")
     with working("computing"), as_written(display_name(report)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,8 +52,9 @@ DIFFERS = 3  # the exit code where a figure of a report differs
 @options.option("--counts FILE", "Without MODEL and FILE: a table of counts of given predictions, by grade, segment or day.")
 @options.option(
     "--before REPORT",
-    "With predictions: an earlier report as JSON; the page says what changed, and counts the looks.",
-    options.PATH,
+    "With predictions: the report before this one, as JSON, which knows of those before it; the page says what changed, and "
+    "counts the looks.",
+    multiple=True,
 )
 @options.option(
     "--monitor FILE", "With MODEL: the state of its monitor, as fastbin monitor --state writes it; the page says what it has "
@@ -71,7 +73,7 @@ DIFFERS = 3  # the exit code where a figure of a report differs
 @options.quiet
 @options.tables
 def command(
-    model: str | None, file: str | None, outputs: tuple[str, ...], title: str, counts: str | None, before: str | None,
+    model: str | None, file: str | None, outputs: tuple[str, ...], title: str, counts: str | None, before: tuple[str, ...],
     monitor: tuple[str, ...], check: str | None, prepared_by: str | None, role: str | None, date: datetime.date | None,
     asked: PredictionOptions, as_json: bool, quiet: bool, rows: RowOptions, **settings: Any,
 ) -> int | None:  # fmt: skip
@@ -97,10 +99,12 @@ def command(
     if counts is not None or asked.predictions is not None:
         if monitor:
             raise click.UsageError("--monitor is about a MODEL; leave it out")
-        _report_predictions(model, file, counts, before, asked, rows, settings, wanted)
+        if len(before) > 1:
+            raise click.UsageError("--before names the report before this one, which knows of those before it; give it once")
+        _report_predictions(model, file, counts, before[0] if before else None, asked, rows, settings, wanted)
         return None
     asked.refuse_idle(but=("side",))
-    if before is not None:
+    if before:
         raise click.UsageError("--before is about a report of --predictions or --counts; leave it out")
     if model is None or file is None:
         raise click.UsageError(f"Missing argument '{'MODEL' if model is None else 'FILE'}'.")
@@ -142,6 +146,7 @@ def _report_model(
     assessment, _, columns, n_rows, files = assess_file(model, file, rows, digests=FileDigests(), **settings)
     monitor = [state_of(content, path, model, without_vectors(assessment.model, model)) for path, content in contents] or None
     names = [display_name(path if path == "-" else Path(path).name) for path in (model, file)]
+    files = {**files, **{display_name(path): hashlib.sha256(content).hexdigest() for path, content in contents}}
     about_rows = {"files": files, "columns": columns, "n_rows": n_rows}
     filing = Filing.of(**about_rows, **{name: value for name, value in wanted.about_page.items() if name != "title"})
     content = report_dict(assessment, filing, names[0], names[1], monitor)
@@ -188,6 +193,8 @@ def _report_predictions(
 
     refuse_options_of_models(settings, rows, but=() if asked.cluster is None else ("seed",))
     if counts is not None:
+        if asked.predictions is not None:
+            raise click.UsageError("a table of counts has predictions of its own; leave --predictions out, or --counts")
         asked.refuse_idle(but=("side", "asset_correlation"))
         if file is not None:
             raise click.UsageError("with --counts there is no MODEL and no FILE; leave them out")

@@ -232,6 +232,8 @@ def estimator_of(model: AnyModel, calibrator: Any = None) -> Any:
     steps = _steps_of(model)
     first = steps[0]
     for step in steps[1:]:
+        if step.get("function") == "one_per_cluster":
+            raise _unrepeatable("was fitted to one row of each cluster, which depends on the order of the rows")
         if "function" not in step or step["function"] not in CHANGES:
             raise _unrepeatable(f"was changed after its fit by {step.get('calibrator', step.get('function'))}")
     _refuse_other_rows(model)

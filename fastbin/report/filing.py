@@ -174,6 +174,7 @@ li { margin: .35rem 0; }
 table { font-size: .88rem; }
 .facts :is(th,td) { text-align: left; vertical-align: top; overflow-wrap: anywhere; white-space: normal; }
 .facts th { font-weight: 400; color: var(--quiet); min-width: 6rem; max-width: 16rem; }
+.wide th.text { overflow-wrap: break-word; }
 .wide .text { white-space: normal; overflow-wrap: anywhere; min-width: 4rem; }
 .signatures { width: 100%; } .signatures td { height: 2.6rem; }
 .bad { font-weight: 600; }
@@ -200,6 +201,7 @@ PRINT = f"""
   summary {{ list-style: none; font-weight: 600; break-after: avoid; }}
   details::details-content {{ content-visibility: visible; height: auto; }}
   h1 {{ font-size: 16pt; }} .promise {{ font-size: 10.5pt; }} figcaption {{ font-size: 8pt; }}
+  p:has(+ .wide) {{ break-after: avoid; }}
   h2 {{ font-size: 12pt; break-after: avoid; margin-top: 1.4rem; }}
   .wide {{ overflow: visible; }}
   main table {{ font-size: 8pt; }}

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.html import escape, folded, paragraph, table
+from fastbin._base.html import badge, escape, folded, paragraph, table
 from fastbin._base.table import as_html
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -37,9 +37,27 @@ def reports_of(monitor: Any, model: Any) -> tuple[MonitorReport, ...]:
     return tuple(each.report() for each in given)
 
 
-def section_of(monitor: Any, model: Any) -> str:
+def fact(reports: Sequence[MonitorReport]) -> str:
+    """Whether the alarm was raised, in a few words; nothing without a monitor."""
+    if not reports:
+        return ""
+    last = reports[-1]
+    seen = f"{last.n_samples:,} outcomes"
+    return f"no alarm after {seen}" if last.alarm_at is None else f"alarm at outcome {last.alarm_at:,} of {seen}"
+
+
+def lead(reports: Sequence[MonitorReport]) -> str:
+    """The alarm, beside the verdict."""
+    return f"<p>The monitor, since the model is served: {badge('alarm')}</p>" if reports and reports[-1].alarm else ""
+
+
+def in_short(reports: Sequence[MonitorReport]) -> str:
+    """The last report in sentences."""
+    return paragraph(f"Monitor: {reports[-1]}") if reports else ""
+
+
+def section_of(reports: Sequence[MonitorReport]) -> str:
     """The last report with its bins and picture; of several, what each said. Nothing without any."""
-    reports = reports_of(monitor, model)
     if not reports:
         return ""
     last = reports[-1]

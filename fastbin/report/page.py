@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import InputError
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.files import SupportsWrite, write_bytes
 from fastbin._base.html import badge, bullets, escape, facts_table, folded, paragraph
 from fastbin._base.table import as_html, number_format
@@ -106,6 +106,9 @@ def render_report(
             raise InputError("is given, and the page is about predictions without a model", "leave it out", argument="monitor")
         earlier = predictions_page.check_before(before)
         return predictions_page.render(assessment, title=title, filing=filing, source=test_source, before=earlier)
+    if not isinstance(assessment, AnyAssessment):
+        remedy = "pass what fastbin.report.assess_model or fastbin.assess.assess gives"
+        raise InputTypeError(f"is of type {type(assessment).__name__}", remedy, argument="assessment")
     if before is not None:
         raise InputError("is given, and the page is about a model", "leave it out", argument="before")
     if isinstance(assessment, VectorAssessment):
@@ -116,9 +119,10 @@ def render_report(
         is_set, reading = assessment.is_set, READING
         details = {"Cell by cell" if is_set else "Bin by bin": detail_table(assessment)}
         of_test, pictures, of_model = _test_facts(assessment), pictures_of(assessment), facts(assessment.model)
+    reports = monitor_page.reports_of(monitor, assessment.model)
     figures = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures)
     contents = {
-        "In short": _summary(assessment),
+        "In short": _summary(assessment) + monitor_page.in_short(reports),
         "Cautions": bullets(map(escape, assessment.cautions), "cautions") if assessment.cautions else "",
         f"The {'set' if is_set else 'model'}": facts_table(of_model),
         "What is promised": _promises(assessment),
@@ -126,11 +130,12 @@ def render_report(
         **details,
         "Before and after": as_html(assessment.score_words(), n_text=1),
         "Pictures": f"<div class='pictures'>{''.join(figures)}</div>",
-        "Since it is served": monitor_page.section_of(monitor, assessment.model),
+        "Since it is served": monitor_page.section_of(reports),
         "How to read this": reading,
     }
     verdict = f"<p>The certificate on this test set: {badge(assessment.verdict)}</p>"
-    return document(title, verdict, contents, filing, checked_facts(assessment, model_source, test_source))
+    checked = {**checked_facts(assessment, model_source, test_source), "Monitor": monitor_page.fact(reports)}
+    return document(title, verdict + monitor_page.lead(reports), contents, filing, checked)
 
 
 @shared_docs(render_report.__doc__)
@@ -157,6 +162,9 @@ def write_report(path: str | os.PathLike[str] | SupportsWrite, assessment: AnyAs
     >>> assessment = fb.report.assess_model(model, [0.1, 0.8], [0, 1])
     >>> write_report("report.html", assessment, title="Scorecard 7", model_source="credit.fbm")
     """
+    if isinstance(path, (str, os.PathLike)) and os.fspath(path).lower().endswith(".json"):
+        problem = f"is {os.fspath(path)!r}, and a page is written"
+        raise InputError(problem, "name an .html file, or write to_dict() of the assessment as JSON", argument="path")
     write_bytes(path, render_report(assessment, **options).encode())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -22,10 +22,12 @@ from fastbin.plots.grades import grades_plot
 from fastbin.plots.reliability import reliability_diagram
 from fastbin.report.drawing import svg_of
 from fastbin.report.filing import Filing, document
-from fastbin.report.recheck import changes, looks_of, since
+from fastbin.report.recheck import Looks, as_one, changes, since
 
 MOST_DRAWN = 40  # rows of a table in the picture, or unfolded
 TITLES = {"cells": "Grade by grade in each segment", "grades": "Grade by grade", "segments": "Segments", "days": "Days"}
+# The options that verdicts depend on, as they are called.
+DECIDES = {"side": "side", "test_level": "level"}
 TESTED = {*P_VALUES.values(), "detectable, %"}
 
 ASSUMED = (
@@ -55,11 +57,14 @@ def render(
         **{TITLES[table]: _detail(found, table) for table in others},
         "Since the last report": "" if before is None else _changes(before, found),
         "Tests of all rows": _tests(found),
-        "What was assumed": bullets(map(escape, (*ASSUMED, *([MEANS] if found.counts.are_means else [])))),
+        "What was assumed": bullets(map(escape, _assumed(found))),
         "How to check this": _recheck(found),
         "How to read this": READING,
     }
     lead = f"<p>The predictions on these rows: {badge(found.verdict)}</p>"
+    word = found.portfolio[found.deciding("verdict")]
+    if found.tables and word != NOT_CONTRADICTED:
+        lead += f"<p>All rows together, a test by itself: {badge(word)}</p>"
     return document(title, lead, contents, filing, checked_facts(found, source))
 
 
@@ -91,28 +96,40 @@ def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
     }
 
 
+def _assumed(found: Validation) -> Iterator[str]:
+    yield from ASSUMED
+    if found.asset_correlation is not None:
+        yield f"Of Vasicek's test: defaults share one factor, with an asset correlation of {found.asset_correlation:g}."
+    if found.counts.clusters is not None:
+        yield "One row of each cluster stands for it: the verdict is about a random row of a random cluster."
+    if found.counts.are_means:
+        yield MEANS
+
+
 def _looks_words(found: Validation) -> str:
     """How often the question was asked, as far as reports say it, and what that makes of the level."""
-    n = looks_of({"source": found.source})
-    if n == 1:
-        return "this page names no earlier report; each one would be a look of its own at this level"
-    chance = min(1.0, n * found.test_level)
+    looks = Looks.at({"source": found.source, "options": found.options._asdict()})
+    if looks.n == 1:
+        return "this page names no earlier look; each one would be a look of its own, at its own level"
     return (
-        f"{n:,}, with the earlier reports that are named one after the other; if predictions are calibrated throughout, the "
-        f"chance that any of {n:,} looks at this level contradicts them is at most {chance:g}"
+        f"{looks.n:,}, with the earlier reports that are named one after the other; if predictions are calibrated throughout, "
+        f"the chance that any of {looks.n:,} looks contradicts them is at most {min(1.0, looks.level):.4g}, the sum of their "
+        "levels"
     )
 
 
 def _verdict_words(found: Validation) -> str:
-    wrong = [row for row in found.deciding_rows if row[found.deciding("verdict")] != NOT_CONTRADICTED]
-    if not wrong:
-        return "Not contradicted: no row of any table differs from its predictions by more than chance explains."
-    if not found.tables:
-        return f"Predictions are {found.verdict}."
     word = found.deciding("verdict")
+    wrong = [row for row in found.deciding_rows if row[word] != NOT_CONTRADICTED]
+    if not found.tables:
+        return f"Predictions are {found.verdict}." if wrong else "Not contradicted: chance explains the difference."
+    of_all = f" {found.on_all_rows}".rstrip()
+    if not wrong:
+        what = "no row of any table" if not of_all else "no grade, segment or day"
+        return f"Not contradicted: {what} differs from its predictions by more than chance explains.{of_all}"
     names = [f"{name_of(row)} ({row[word]}, {_difference(row)})" for row in wrong[:8]]
     more = f" and {len(wrong) - 8:,} more" if len(wrong) > 8 else ""
-    return f"Contradicted in {', '.join(names)}{more}."
+    return f"Contradicted in {', '.join(names)}{more}.{of_all}"
 
 
 def _difference(row: Mapping[str, Any]) -> str:
@@ -124,7 +141,7 @@ def _summary(found: Validation) -> str:
     p_value = all_rows[found.deciding("p_value")]
     of_all = (
         f"All rows together: {found.n_positive:,} with label 1, where {all_rows['expected']:,.1f} were expected "
-        f"({_difference(all_rows)}; p {p_is(p_value)}, a test by itself)."
+        f"({_difference(all_rows)}; p {p_is(p_value)}, {'by a bound' if found.counts.are_means else 'a test'} by itself)."
     )
     sentence, _, rest = found.sentence.partition(". ")
     return paragraph(f"{sentence}.", "promise") + paragraph(rest) + paragraph(of_all)
@@ -175,17 +192,34 @@ def _tests(found: Validation) -> str:
 
 
 def _changes(before: Mapping[str, Any], found: Validation) -> str:
-    figures, asked = before["figures"], found.options._asdict()
+    figures = before["figures"]
     told = [
         f"The earlier report was about {figures['n']:,} rows with {figures['ones']:,} of label 1 (counts "
         f"{before['counts']['sha256'][:12]}...)."
     ]
-    if before["options"] != asked:
-        earlier = before["options"]
-        others = [f"{name} {earlier.get(name)}, now {asked[name]}" for name in asked if earlier.get(name) != asked[name]]
-        told.append(f"Its question was another one ({'; '.join(others)}): its verdicts are not comparable with these.")
+    told += _other_questions(before, found)
     there: list[str | None] = [table for table in TITLES if table in found.tables or table in figures["tables"]]
     return paragraph(" ".join(told)) + "".join(_changes_of(before, found, table) for table in there or [None])
+
+
+def _other_questions(before: Mapping[str, Any], found: Validation) -> Iterator[str]:
+    """How an earlier report asked, as far as it did so in another way, and what it said of the ranks."""
+    earlier, asked, figures = before["options"], found.options._asdict(), before["figures"]
+    if before["counts"]["sha256"] == found.counts.digest:
+        yield "These are the same rows."
+    others = [f"{said} {earlier[name]}, now {asked[name]}" for name, said in DECIDES.items() if earlier[name] != asked[name]]
+    if others:
+        yield f"Its question was another one ({'; '.join(others)}): its verdicts are not comparable with these."
+    shared, now = sum(map(len, figures["tables"].values())) or 1, len(found.deciding_rows)
+    if shared != now:
+        yield f"There {shared:,} {'test' if shared == 1 else 'rows of tables'} shared the level, and here {now:,}."
+    then, columns = before.get("source", {}).get("columns"), found.source.get("columns")
+    for name in dict.fromkeys([*(columns or {}), *(then or {})]):
+        if then and columns and then.get(name) != columns.get(name):
+            yield f"The column of the {name} was {then.get(name, 'not given')}, and is {columns.get(name, 'not given')}."
+    auc, auc_now = ((tests.get("auc") or {}).get("statistic") for tests in (figures["tests"], found.tests))
+    if auc is not None and auc_now is not None:
+        yield f"AUC was {auc:.4g}, and is {auc_now:.4g}."
 
 
 def _changes_of(before: Mapping[str, Any], found: Validation, table: str | None) -> str:
@@ -196,14 +230,15 @@ def _changes_of(before: Mapping[str, Any], found: Validation, table: str | None)
         for title, column in columns.items()
     }  # fmt: skip
     pairs = list(zip(columns["verdict before"], columns["verdict now"], strict=True))
+    pairs = pairs[:-1] or pairs  # all rows together stand below each table
     counted = {
         "changed": sum(one != other for one, other in pairs if one and other),
-        "is new": sum(not one for one, _ in pairs),
-        "is gone": sum(not other for _, other in pairs),
+        "new": sum(not one for one, _ in pairs),
+        "gone": sum(not other for _, other in pairs),
     }
     heading = TITLES.get(str(table), "All rows")
     told = f"{heading}: the verdict of {counted['changed']:,} changed"
-    told += "".join(f", {n:,} {word}" for word, n in counted.items() if n and word != "changed")
+    told += "".join(f", {n:,} {'is' if n == 1 else 'are'} {word}" for word, n in counted.items() if n and word != "changed")
     first = {title: words[title] for title in words if not title.startswith("verdict")}
     second = {"": words[""], **{title: words[title] for title in words if title.startswith("verdict")}}
     rows = [[escape(name), *map(_shown, pair)] for name, *pair in zip(*second.values(), strict=True)]
@@ -222,7 +257,11 @@ def _recheck(found: Validation) -> str:
         "both digests."
     )
     command = "<pre>fastbin report --check report.json</pre>"
-    return paragraph(told) + command + paragraph("It computes every figure again, and names the first that differs.")
+    again = (
+        "It computes every figure of that JSON again, and names the first that differs; with the file of rows behind it, from "
+        "these too."
+    )
+    return paragraph(told) + command + paragraph(again)
 
 
 # ------------------------------------------------------------------------------------------------- pictures
@@ -234,7 +273,8 @@ def _picture(found: Validation) -> str:
         caption = (
             "Each row of the table: the exact interval of its frequency (line), the frequency seen (dot), and the mean "
             "prediction (bar). A bar outside of the line is more than chance explains in that row by itself; the verdict "
-            "shares the level."
+            "shares the level. Squares are rows that contradict their predictions. On a logarithmic scale a frequency of 0 "
+            "stands at the left edge."
         )
         level = f"{100.0 * (1.0 - found.test_level):g} % interval"
         means, rates, intervals = (np.array([row[name] for row in rows]) for name in ("mean_prediction", "rate", "interval"))
@@ -264,23 +304,28 @@ def _draw_reliability(found: Validation, *, ax: Axes) -> None:
 
 
 def check_before(before: Any) -> Mapping[str, Any] | None:
-    """An earlier report as `to_dict` gives it, or a validation."""
-    if isinstance(before, Validation):
-        return before.to_dict()
-    if before is not None and not (isinstance(before, Mapping) and "figures" in before):
-        problem = f"is of type {type(before).__name__}"
-        raise InputTypeError(problem, "pass an earlier Validation, or its to_dict()", argument="before")
-    return before
+    """An earlier report as `to_dict` gives it, or a validation, or a list of such in the order of time; as the last of them."""
+    if before is None:
+        return None
+    given = list(before) if isinstance(before, (list, tuple)) else [before]
+    for at, each in enumerate(given):
+        if not isinstance(each, Validation) and not (isinstance(each, Mapping) and "figures" in each):
+            place = at if isinstance(before, (list, tuple)) else None
+            remedy = "pass an earlier Validation, its to_dict(), or a list of these in the order of time"
+            raise InputTypeError(f"is of type {type(each).__name__}", remedy, argument="before", at=place)
+    return as_one(given) if given else None
 
 
 READING = f"""
 <p>A <em>prediction</em> is a probability of label 1, such as a probability of default. Predictions are <em>calibrated</em> if
-each row has label 1 with its prediction as chance. The <em>p value</em> is the chance of a number of ones as far from the
-expected one, if they are: exact, from the law of a sum of independent labels. <em>Holm</em> is the p value adjusted for the
+each row has label 1 with its prediction as chance. The <em>p value</em> is the chance, if they are, of so many ones or more, or
+of so many or fewer: that of the side that is asked, and twice the smaller for both. It is exact, from the law of a sum of
+independent labels. <em>Holm</em> is the p value adjusted for the
 number of rows in all tables together: where it is at most the level, the verdict is <em>too low</em> (more happened than was
 predicted) or <em>too high</em>. With mean predictions alone it is a bound (Hoeffding 1956). <em>Jeffreys</em> is of the side
 that is asked, and doubled for both; the European Central Bank asks one-sided whether predictions are too low, as
-<em>Jeffreys</em> among the tests of all rows does. It is not exact. Intervals are of both sides, whichever side is asked.
+<em>Jeffreys</em> among the tests of all rows does. It is not exact. <em>Vasicek</em> asks whether predictions are too low,
+whichever side is asked, with the asset correlation that is stated above. Intervals are of both sides, whichever side is asked.
 <em>Detectable</em> is the least difference of mean prediction and frequency that these rows would have shown with the stated
 power. <em>Not contradicted</em> does not say that predictions are right. {NEW_ROWS}</p>
 """

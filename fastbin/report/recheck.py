@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from fastbin._base.checks import check_seed
 from fastbin._base.errors import FastbinError, FastbinWarning, FormatError
 from fastbin._base.json_kinds import refused
-from fastbin.assess.clusters import OneOfEach
-from fastbin.assess.counted import NamedColumns
+from fastbin.assess.clusters import Agreement
+from fastbin.assess.counted import CanonicalCounts, NamedColumns
 from fastbin.assess.counted_tables import count_table, read_counts
 from fastbin.assess.validation import FORMAT, Validation, ValidationOptions, check_options, figures_digest, name_of, validate
 
@@ -46,15 +46,19 @@ def read_report(path: str | os.PathLike[str]) -> dict[str, Any]:
         try:
             content = json.load(file)
         except ValueError as error:
-            raise FormatError(f"{name} is not JSON: {error}") from error
+            raise FormatError(f"{name} is not JSON: {error}; name the .json file of a report") from error
+    if isinstance(content, dict) and "checked" in content:
+        told = "is a report on a model; `fastbin verify-data` makes the model again, `fastbin report` the figures"
+        raise FormatError(f"{name} {told}")
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         stored = content.get("format") if isinstance(content, dict) else content
         raise refused(f"{name}: format", stored, f"{FORMAT!r}, as `fastbin report --predictions` writes")
     for member in MEMBERS:
         if member not in content:
             raise FormatError(f"{name} has no member {member!r}, which every report has")
-    if not isinstance(content["counts"], dict) or not isinstance(content["figures"], dict):
-        raise FormatError(f"{name}: counts and figures are objects of JSON in every report")
+    for member in ("counts", "figures", "options", "source"):
+        if not isinstance(content.get(member, {}), dict):
+            raise refused(f"{name}: {member}", content[member], "an object of JSON")
     return content
 
 
@@ -72,18 +76,21 @@ def has_rows(content: Mapping[str, Any]) -> bool:
 
 def from_counts(content: Mapping[str, Any]) -> Validation:
     """The validation of the counts in a report."""
+    return validate(replace(_counts_in(content), clusters=_clusters_of(content)), _options_of(content))
+
+
+def _counts_in(content: Mapping[str, Any]) -> CanonicalCounts:
     stated = content["counts"]
     columns, rows = stated.get("columns"), stated.get("rows")
     if not isinstance(columns, list) or not isinstance(rows, list) or any(len(row) != len(columns) for row in rows):
         raise FormatError("counts.rows is not a list of rows with an entry for each of counts.columns")
-    counts = read_counts(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
-    return validate(replace(counts, clusters=_clusters_of(content)), _options_of(content))
+    return read_counts(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
 
 
-def _clusters_of(content: Mapping[str, Any]) -> OneOfEach | None:
+def _clusters_of(content: Mapping[str, Any]) -> Agreement | None:
     """How the rows of a report were chosen, as far as they are one of each cluster."""
     stated = content["counts"].get("clusters")
-    return None if stated is None else OneOfEach.from_dict(stated)
+    return None if stated is None else Agreement(*(stated[name] for name in Agreement._fields))
 
 
 def from_rows(content: Mapping[str, Any], table: Any, *, is_of_counts: bool = False) -> Validation:
@@ -151,23 +158,55 @@ def read_earlier(path: str | os.PathLike[str]) -> dict[str, Any]:
         digest = figures_digest(content["options"], content["figures"])
         if digest != content["figures_sha256"]:
             raise FormatError(f"its figures have the digest {digest[:12]}..., and it states another: it was changed")
+        if has_rows(content) and _counts_in(content).digest != content["counts"]["sha256"]:
+            raise FormatError("its counts have another digest than it states: it was changed")
     return content
 
 
-def looks_of(content: Mapping[str, Any]) -> int:
-    """How many looks at one question a report knows of: itself, and those that it was compared with, one after the other."""
-    before = content.get("source", {}).get("before")
-    if before is None:
-        return 1
-    if not isinstance(before["looks"], int) or before["looks"] < 1:
-        raise refused("source.before.looks", before["looks"], "a number of reports")
-    return 1 + int(before["looks"])
+class Looks(NamedTuple):
+    """How often a question was asked up to a report, as far as reports name the one before, and the sum of the levels."""
+
+    n: int
+    level: float
+
+    @classmethod
+    def at(cls, content: Mapping[str, Any]) -> Looks:
+        """Those up to this report: itself, and those before it. The same rows and question again are no further look."""
+        before, level = content.get("source", {}).get("before"), content["options"]["test_level"]
+        if before is None:
+            return cls(1, level)
+        earlier = cls(before["looks"], before["level"])
+        if not isinstance(earlier.n, int) or earlier.n < 1:
+            raise refused("source.before.looks", earlier.n, "a number of reports")
+        if not isinstance(earlier.level, (int, float)) or not earlier.level > 0.0:
+            raise refused("source.before.level", earlier.level, "a sum of levels")
+        return earlier if before["is_same"] else cls(1 + earlier.n, level + earlier.level)
 
 
 def since(before: Mapping[str, Any], found: Validation) -> Validation:
-    """The validation that says in its source which report came before, and how many there were up to that one."""
-    told = {"figures_sha256": before["figures_sha256"], "looks": looks_of(before)}
+    """The validation that says in its source which report came before, and the looks up to that one."""
+    told = _naming(before, found.counts.digest, found.options._asdict())
     return replace(found, source={**found.source, "before": told})
+
+
+def _naming(before: Mapping[str, Any], digest: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report with these counts and options says of the one before."""
+    looks = Looks.at(before)
+    is_same = before["counts"]["sha256"] == digest and before["options"] == options
+    return {"figures_sha256": before["figures_sha256"], "looks": looks.n, "level": looks.level, "is_same": is_same}
+
+
+def as_one(earlier: Sequence[Validation | Mapping[str, Any]]) -> dict[str, Any]:
+    """The last of earlier reports in the order of time, which knows of those before it."""
+    made: dict[str, Any] | None = None
+    for each in earlier:
+        content = each.to_dict() if isinstance(each, Validation) else dict(each)
+        if made is not None and "before" not in content.get("source", {}):
+            told = _naming(made, content["counts"]["sha256"], content["options"])
+            content["source"] = {**content.get("source", {}), "before": told}
+        made = content
+    assert made is not None
+    return made
 
 
 @contextmanager

@@ -470,6 +470,9 @@ def test_forms_of_the_table() -> None:
         tests["hosmer"]
     with pytest.raises(KeyError, match="'C'"):
         tests["binomial", "C"]
+    assert tests["auc", "all"] == tests["auc"]
+    with pytest.raises(KeyError, match="there are: tests of 'A', 'B', and of all samples"):
+        tests["auc", "none"]
 
 
 def test_the_curve_and_its_band() -> None:
@@ -546,6 +549,14 @@ def test_stability_of_scores() -> None:
     assert tied.to_pandas()["from"].isna().tolist() == [True, False]
     one = population_stability([1.0, 1.0], [2.0])
     assert (one.index, math.isnan(one.p_value), len(one.new)) == (0.0, True, 1)
+
+
+def test_moves_between_few_scores_are_told() -> None:
+    pd = np.repeat([0.002, 0.006, 0.015, 0.04, 0.12], 100)
+    found = population_stability(pd, 2.4 * pd)
+    assert found.n_values == 5
+    assert "The reference has 5 different scores; moves between two of them are not seen" in str(found)
+    assert "different scores" not in str(population_stability(np.arange(50.0), np.arange(50.0) + 1.0))
 
 
 def test_stability_by_chance() -> None:

@@ -78,8 +78,8 @@ def test_clusters_of_equal_labels_have_their_size_as_design_effect() -> None:
     found = Agreement.of(labels, np.repeat(np.arange(5), 8))
     assert (found.correlation, found.design_effect, found.p_value) == (pytest.approx(1.0), pytest.approx(8.0), 0.0)
     assert "about as much as 5 independent rows" in str(found)
-    assert Agreement.of(np.array([0.0, 1.0]), np.array([0, 1])) == (2, 2, 0.0, 1.0, 1.0)
-    assert Agreement.of(np.zeros(4), np.array([0, 0, 1, 1])) == (4, 2, 0.0, 1.0, 1.0)
+    assert Agreement.of(np.array([0.0, 1.0]), np.array([0, 1])) == (2, 2, 0.0, 1.0, 1.0, None)
+    assert Agreement.of(np.zeros(4), np.array([0, 0, 1, 1])) == (4, 2, 0.0, 1.0, 1.0, None)
 
 
 def test_a_known_correlation() -> None:

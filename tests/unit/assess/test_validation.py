@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import warnings
@@ -100,7 +101,7 @@ def test_engines_whose_rows_stay_are_asked_for_groups(of_arrays: assess.Validati
         doubled = assess.assess("p", table, "g", "s", label="y", sample_weight="w")
         assert doubled.n_samples == 2 * N
         bad = dask.from_pandas(frame.assign(p=frame.p.where(frame.index != 7, 1.5)), npartitions=3)
-        refused(fb.InputError, r"column p: the value is 1\.5, outside \[0, 1\]", assess.assess, "p", bad, label="y")
+        refused(fb.InputError, r"column p: in some row the value is 1\.5, outside \[0, 1\]", assess.assess, "p", bad, label="y")
 
 
 @pytest.mark.parametrize("form", [dict, "pandas", "polars", "csv"])
@@ -527,6 +528,44 @@ def test_clusters_that_do_not_go_together_are_refused() -> None:
 # ------------------------------------------------------------------------------------------------- days
 
 
+def test_all_rows_that_contradict_are_told_where_grades_do_not() -> None:
+    """Each grade passes, and all rows together do not: the page may not call this calibrated."""
+    p, y = [0.005] * 2000 + [0.02] * 1000 + [0.06] * 500, [1] * 15 + [0] * 1985 + [1] * 28 + [0] * 972 + [1] * 41 + [0] * 459
+    by = ["A"] * 2000 + ["B"] * 1000 + ["C"] * 500
+    found, check = assess.assess(p, y, by), assess.check_predictions(p, y, by)
+    for each in (found, check):
+        assert each.verdict == "not contradicted"
+        assert "All rows together, a test by itself: predictions are too low (p = 0.003" in str(each)
+    assert found.words_of("grades")[0]["Holm"][-1] == check._words()[0]["holm"][-1] == ""
+    assert "All rows together" not in assess.assess(p, y).sentence
+    means = {"mean_prediction": [0.005, 0.02, 0.06], "n": [2000, 1000, 500], "ones": [15, 28, 41], "grade": ["A", "B", "C"]}
+    assert "All rows together, by Hoeffding's bound: predictions are too low" in assess.assess_counts(means).sentence
+
+
+def test_days_are_dates_whatever_holds_them() -> None:
+    day, y = datetime.date(2026, 1, 31), [0, 1, 0, 1]
+    for column in ([day] * 4, [datetime.datetime(2026, 1, 31, 23, 59)] * 4, ["2026-01-31"] * 4, np.array([day] * 4)):
+        assert [row["day"] for row in assess.assess([0.1] * 4, y, day=column).tables["days"]] == ["2026-01-31"]
+    refuses(
+        "InputTypeError day",
+        assess.assess,
+        [0.1] * 4,
+        y,
+        day=[datetime.datetime(2026, 1, 31, tzinfo=datetime.timezone.utc)] * 4,
+    )
+    refuses("InputError day[2]", assess.assess, [0.1] * 4, y, day=["2026-01-31", "2026-02-01", "2026-02-01 10:00", "a"])
+
+
+def test_times_in_files_are_refused_with_their_line(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "rows.csv"
+    path.write_text("p,y,d\n.1,0,2026-01-31\n.1,1,2026-01-31T10:00\n")
+    with pytest.raises(fb.InputError, match=r"rows\.csv, line 3, column d: is the time '2026-01-31T10:00'; write days"):
+        assess.assess("p", path, label="y", day="d")
+    with pytest.raises(fb.InputError, match="label is the column 'y', and so are the predictions"):
+        assess.assess("y", path, label="y")
+
+
 def test_days_with_a_zone_are_refused() -> None:
     """Their day depends on the zone, and libraries take different ones."""
     pandas, pa, duckdb = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "duckdb"))
@@ -550,11 +589,11 @@ def test_predictions_too_small_to_be_shown_too_high_are_told() -> None:
     p, y = [0.001] * 400 + [0.1] * 200, [0] * 400 + [1] * 24 + [0] * 176
     by = ["A"] * 400 + ["B"] * 200
     told = "even a frequency of 0 would not have shown that predictions are too high"
-    assert f"In 1 of 2 {told}" in assess.assess(p, y, by).sentence
+    assert f"In 1 of 2 grades {told}" in assess.assess(p, y, by).sentence
     assert f"E{told[1:]}" in assess.assess(p[:400], y[:400]).sentence
     assert told not in assess.assess(p, y, by, side="upper").sentence
     counts = {"mean_prediction": [0.001, 0.1], "n": [400, 200], "ones": [0, 24], "grade": ["A", "B"]}
-    assert f"In 1 of 2 {told}" in assess.assess_counts(counts).sentence
+    assert f"In 1 of 2 grades {told}" in assess.assess_counts(counts).sentence
     for n, is_told in ((3687, True), (3688, False)):  # 0.999^n passes 0.025 between them
         found = assess.assess([0.001] * n, [0] * n)
         assert (f"E{told[1:]}" in found.sentence) == is_told

@@ -102,17 +102,26 @@ def test_one_row_of_each_cluster_is_reported() -> None:
 
 
 def test_looks_are_counted_from_report_to_report() -> None:
-    names = ["report.json", "second.json", "third.json"]
-    for before, name in pairwise(names):
-        assert run("--counts", "counts.csv", "-o", name, "--before", before, "-q").exit_code == 0
+    names, text = ["report.json", "second.json", "third.json"], Path("counts.csv").read_text()
+    for number, (before, name) in enumerate(pairwise(names), 13):
+        Path("next.csv").write_text(text.replace(",400,12", f",400,{number}"))
+        level = ["--test-level", "0.1"] if number == 14 else []
+        assert run("--counts", "next.csv", "-o", name, "--before", before, "-q", *level).exit_code == 0
     told = [stored(name)["source"].get("before") for name in names]
     assert told[0] is None
-    assert [each["looks"] for each in told[1:]] == [1, 2]
+    assert [(each["looks"], each["is_same"]) for each in told[1:]] == [(1, False), (2, False)]
+    assert [each["level"] for each in told[1:]] == pytest.approx([0.05, 0.1])
     assert [each["figures_sha256"] for each in told[1:]] == [stored(name)["figures_sha256"] for name in names[:2]]
     assert run("--check", "third.json").exit_code == 0
     assert run("--counts", "counts.csv", "-o", "page.html", "--before", "third.json").exit_code == 0
     assert "4, with the earlier reports" in Path("page.html").read_text()
-    assert "contradicts them is at most 0.2" in Path("page.html").read_text()
+    assert "contradicts them is at most 0.25, the sum" in Path("page.html").read_text()
+    assert "level 0.1, now 0.05" in Path("page.html").read_text()
+    assert run("--counts", "next.csv", "-o", "page.html", "--before", "third.json", "--test-level", "0.1").exit_code == 0
+    assert "3, with the earlier reports" in Path("page.html").read_text(), "the same rows again are no further look"
+    assert "These are the same rows." in Path("page.html").read_text()
+    found = run("--counts", "counts.csv", "-o", "page.html", "--before", "third.json", "--before", "second.json")
+    assert (found.exit_code, "give it once" in found.stderr) == (2, True)
     content = stored("third.json")
     content["source"]["before"]["looks"] = "many"
     Path("edited.json").write_text(json.dumps(content))
@@ -170,7 +179,10 @@ def test_a_report_without_its_counts_needs_the_rows() -> None:
         (["--counts", "rows.csv", "-o", "a.html"], 1, "the table of counts has neither of prediction and mean_prediction"),
         (["--check", "report.json", "a", "b"], 2, "with --check there is no MODEL"),
         (["--check", "report.json", "-o", "a.html"], 2, "--check writes nothing"),
-        (["--check", "rows.csv"], 1, "rows.csv is not JSON"),
+        (["--check", "rows.csv"], 1, "name the .json file of a report"),
+        (["--counts", "counts.csv", "--predictions", "pd", "-o", "a.html"], 2, "leave --predictions out, or --counts"),
+        (["rows.csv", "--predictions", "y", "--label", "y", "-o", "a.html"], 1, "which it would confirm"),
+        (["rows.csv", *COLUMNS, "--test-level", "5", "-o", "a.html"], 2, "test_level is 5.0"),
         (["--check", "list.json"], 1, "format is"),
         (["--check", "short.json"], 1, "has no member 'figures'"),
         (["rows.csv", *COLUMNS, "--before", "list.json", "-o", "a.html"], 1, "format is"),
@@ -190,7 +202,7 @@ def test_what_does_not_go_together_is_refused(arguments: list[str], code: int, m
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"source": 5}, "is not a report as"),
+        ({"source": 5}, "source is 5; an object of JSON is expected"),
         ({"sentence": "Calibration is fine."}, "sentence is "),
         ({"counts": {"rows": [5], "columns": ["n"]}}, "is not a report as"),
     ],
@@ -201,6 +213,21 @@ def test_reports_that_were_edited_are_told(changed: dict[str, object], message: 
     found = run("--check", "edited.json")
     assert found.exit_code in (1, 3)
     assert message in found.output
+
+
+def test_an_earlier_report_whose_counts_were_edited_is_refused() -> None:
+    content = stored("report.json")
+    content["counts"]["rows"][0][-1] += 1
+    Path("edited.json").write_text(json.dumps(content))
+    found = run("--counts", "counts.csv", "-o", "page.html", "--before", "edited.json")
+    assert (found.exit_code, "its counts have another digest" in found.stderr) == (1, True)
+
+
+def test_another_file_than_that_of_the_report_is_told() -> None:
+    Path("copy.csv").write_text(Path("rows.csv").read_text() + "\n")
+    told = "(another file than that of the report)"
+    assert told in run("--check", "report.json", "copy.csv").stdout
+    assert told not in run("--check", "report.json", "rows.csv").stdout
 
 
 def test_an_earlier_report_whose_figures_were_edited_is_refused() -> None:

@@ -258,7 +258,7 @@ def test_report_of_a_set() -> None:
     page = Path("page.html").read_text()
     for told in ("<h1>By region</h1>", "Cell by cell", "<td class='text'>the pool</td>", "3 (segments)", "are refused"):
         assert told in page
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 3
 
 
 def test_monitor_of_a_set() -> None:

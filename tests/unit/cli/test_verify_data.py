@@ -137,6 +137,7 @@ def test_refusals_are_one_line() -> None:
     scores = np.linspace(0.0, 1.0, 700)
     fb.ExplicitBinning(edges=edges).fit(scores, scores > 0.5).model_.save("edges.fbm")
     fb.BinnedModel.from_parts(edges=[], values=[0.5]).save("bare.fbm")
+    run("fit", "rows.csv", *SCORED, "--cluster", "region", "--method", "isotonic", "-q", "-o", "clusters.fbm")
     for arguments, complaint in (
         (("m.fbm", "rows.csv", "--score", "p", "--label", "word"), "give --positive"),
         (
@@ -147,6 +148,7 @@ def test_refusals_are_one_line() -> None:
         (("m.fbm", "rows.csv", *SCORED, "--segment", "region"), "leave out --segment"),
         (("edges.fbm", "rows.csv", *SCORED), "edges = an array of 70 entries"),
         (("edges.fbm", "rows.csv", *SCORED), "use fb.engines.verify_data, and its calibrator="),
+        (("clusters.fbm", "rows.csv", *SCORED), "was fitted to one row of each cluster, which depends on the order"),
         (("bare.fbm", "rows.csv", *SCORED), "does not say how it came about"),
         (("m.fbm", "absent.csv", *SCORED), "absent.csv"),
         (("m.fbm", "rows.csv", "--score", "q", "--label", "y"), "q"),

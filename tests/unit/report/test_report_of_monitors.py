@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -50,6 +51,14 @@ def test_the_page_says_what_the_monitor_says(assessment: Assessment) -> None:
         assert f"<td>{entry.label_sum / entry.count:.4f}</td>" in told
         assert f"<td>{entry.count:,}</td>" in told
     assert told.count("<svg") == 1
+    page = render_report(assessment, monitor=states())
+    head, in_short = page.partition("<section")[0], page.partition("<section id='in-short'")[2].partition("</section>")[0]
+    assert "The monitor, since the model is served" in head
+    assert f"Monitor: {last}" in in_short
+    assert f"alarm at outcome {last.alarm_at:,} of 4,500 outcomes" in page
+    calm = render_report(assessment, monitor=states()[0])
+    assert "The monitor, since" not in calm
+    assert "no alarm after 1,500 outcomes" in calm
     assert not section(render_report(assessment))
 
 
@@ -110,6 +119,9 @@ def test_the_command_takes_state_files() -> None:
     assert str(states()[-1].report()) in section(Path("page.html").read_text("utf8"))
     content = json.loads(Path("page.json").read_text("utf8"))
     assert content["monitor"] == json.loads(json.dumps([state.report().to_dict() for state in states()]))
+    digests = {entry["name"]: entry["sha256"] for entry in content["checked"]["files"]}
+    assert digests["2.mon"] == hashlib.sha256(Path("2.mon").read_bytes()).hexdigest()
+    assert digests["2.mon"] in Path("page.html").read_text("utf8")
     assert "monitor" not in json.loads(run("--json").stdout)
 
 

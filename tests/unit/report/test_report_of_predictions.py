@@ -90,10 +90,25 @@ def test_changes_name_what_came_and_went() -> None:
     assert columns["verdict before"] == ["not contradicted", "", "not contradicted", "not contradicted"]
     assert columns["verdict now"][0] == "too low"
     page = plain(fb.report.render_report(now, before=then.to_dict()))
-    assert "Grade by grade: the verdict of 2 changed, 1 is new, 1 is gone." in page
+    assert "Grade by grade: the verdict of 1 changed, 1 is new, 1 is gone." in page
+    assert "There 2 rows of tables shared" not in page
     other = fb.assess.assess_counts({"prediction": [0.1], "n": [50], "ones": [5]}, side="upper")
     page = plain(fb.report.render_report(now, before=other.to_dict()))
     assert "Its question was another one (side upper, now both)" in page
+    assert "There 1 test shared the level, and here 2." in page
+
+
+def test_earlier_reports_in_a_row_are_looks() -> None:
+    found = [
+        fb.assess.assess_counts({"prediction": [0.1, 0.2], "n": [100, 50], "ones": [ones, 10]}) for ones in (9, 10, 11, 11)
+    ]
+    page = plain(fb.report.render_report(found[2], before=found[:2]))
+    assert "Looks 3, with the earlier reports" in page
+    assert "is at most 0.15, the sum of their levels" in page
+    assert re.search(r"AUC was 0\.\d+, and is 0\.\d+\.", page)
+    assert "Looks 3, with" in plain(fb.report.render_report(found[3], before=found[:3]))
+    assert "Looks 2, with" in plain(fb.report.render_report(found[2], before=found[1]))
+    refuses("InputTypeError before[1]", fb.report.render_report, found[2], before=[found[0], 5])
 
 
 def test_before_is_about_predictions(found: Validation) -> None:
@@ -102,3 +117,5 @@ def test_before_is_about_predictions(found: Validation) -> None:
     assessment = fb.report.assess_model(model, [0.2, 0.7], [0, 1])
     refuses("InputError before", fb.report.render_report, assessment, before=found)
     assert predictions_page.check_before(None) is None
+    refuses("InputTypeError assessment", fb.report.render_report, "report.html")
+    refuses("InputError path", fb.report.write_report, "report.json", found)
