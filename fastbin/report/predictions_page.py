@@ -99,7 +99,7 @@ def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
 def _assumed(found: Validation) -> Iterator[str]:
     yield from ASSUMED
     if found.asset_correlation is not None:
-        yield f"Of Vasicek's test: defaults share one factor, with an asset correlation of {found.asset_correlation:g}."
+        yield f"Vasicek's test: defaults share one factor, with an asset correlation of {found.asset_correlation:g}."
     if found.counts.clusters is not None:
         yield "One row of each cluster stands for it: the verdict is about a random row of a random cluster."
     if found.counts.are_means:

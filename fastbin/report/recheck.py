@@ -171,7 +171,7 @@ class Looks(NamedTuple):
 
     @classmethod
     def at(cls, content: Mapping[str, Any]) -> Looks:
-        """Those up to this report: itself, and those before it. The same rows and question again are no further look."""
+        """Those up to this report: itself, and those before it. The same rows and question again do not count."""
         before, level = content.get("source", {}).get("before"), content["options"]["test_level"]
         if before is None:
             return cls(1, level)
@@ -190,7 +190,7 @@ def since(before: Mapping[str, Any], found: Validation) -> Validation:
 
 
 def _naming(before: Mapping[str, Any], digest: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a report with these counts and options says of the one before."""
+    """How a report with these counts and options names the one before."""
     looks = Looks.at(before)
     is_same = before["counts"]["sha256"] == digest and before["options"] == options
     return {"figures_sha256": before["figures_sha256"], "looks": looks.n, "level": looks.level, "is_same": is_same}

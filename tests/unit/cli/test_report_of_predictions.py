@@ -118,7 +118,7 @@ def test_looks_are_counted_from_report_to_report() -> None:
     assert "contradicts them is at most 0.25, the sum" in Path("page.html").read_text()
     assert "level 0.1, now 0.05" in Path("page.html").read_text()
     assert run("--counts", "next.csv", "-o", "page.html", "--before", "third.json", "--test-level", "0.1").exit_code == 0
-    assert "3, with the earlier reports" in Path("page.html").read_text(), "the same rows again are no further look"
+    assert "3, with the earlier reports" in Path("page.html").read_text(), "the same rows again do not count"
     assert "These are the same rows." in Path("page.html").read_text()
     found = run("--counts", "counts.csv", "-o", "page.html", "--before", "third.json", "--before", "second.json")
     assert (found.exit_code, "give it once" in found.stderr) == (2, True)
