@@ -62,7 +62,10 @@ def count_table(table: Any, columns: NamedColumns, *, positive: Any = None, seed
             with _placed(rows, {**numbers, **texts}, first_row):
                 add_rows(made, keys, arrays["predictions"], arrays["labels"], arrays.get("sample_weight"))
     reader.finish()
-    return made.counts()
+    try:
+        return made.counts()
+    except InputError as error:
+        raise error if error.argument is not None else error.at_place(f"{rows.path}: ") from error
 
 
 def _stream(opened: Opened) -> Table:

@@ -107,7 +107,8 @@ def command(
     if before:
         raise click.UsageError("--before is about a report of --predictions or --counts; leave it out")
     if model is None or file is None:
-        raise click.UsageError(f"Missing argument '{'MODEL' if model is None else 'FILE'}'.")
+        missing = f"Missing argument '{'MODEL' if model is None else 'FILE'}'."
+        raise click.UsageError(f"{missing} A page without a MODEL needs --predictions COLUMN, or --counts.")
     _report_model(model, file, monitor, rows, {"side": asked.side or "both", **settings}, wanted)
     return None
 

@@ -174,6 +174,8 @@ def test_a_report_without_its_counts_needs_the_rows() -> None:
         (["m.fbm", "rows.csv", "--before", "report.json", "-o", "a.html"], 2, "--before is about a report of --predictions"),
         (["m.fbm", "-o", "a.html"], 2, "Missing argument 'FILE'"),
         (["-o", "a.html"], 2, "Missing argument 'MODEL'"),
+        (["rows.csv", "-o", "a.html"], 2, "needs --predictions COLUMN"),
+        (["head.csv", *COLUMNS, "-o", "a.html"], 1, "head.csv: no sample to assess was given"),
         (["rows.csv", "--counts", "counts.csv", "-o", "a.html"], 2, "with --counts there is no MODEL and no FILE"),
         (["--counts", "counts.csv", "--by", "grade", "-o", "a.html"], 2, "--by is about the column of --predictions"),
         (["--counts", "rows.csv", "-o", "a.html"], 1, "the table of counts has neither of prediction and mean_prediction"),
@@ -191,6 +193,7 @@ def test_a_report_without_its_counts_needs_the_rows() -> None:
 )
 def test_what_does_not_go_together_is_refused(arguments: list[str], code: int, message: str) -> None:
     Path("list.json").write_text("[1, 2]")
+    Path("head.csv").write_text("grade,pd,y\n")
     content = stored("report.json")
     del content["figures"]
     Path("short.json").write_text(json.dumps(content))
