@@ -609,6 +609,7 @@ def test_a_report_is_a_table_of_its_bins() -> None:
     assert [row["rate"] for row in rows] == [0.5, None]
     assert (rows[0]["tolerated_lower"], rows[0]["tolerated_upper"]) == monitor.report().bins[0].tolerated
     assert "cell" not in rows[0]
+    assert str(monitor.report().bins[0]).startswith("bin 0 serves 0.500, and since the monitor began its true rate was")
     page = monitor._repr_html_()
     assert str(monitor.report()) in page
     assert page.count("<tr>") == 3

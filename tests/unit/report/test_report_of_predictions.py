@@ -107,6 +107,7 @@ def test_earlier_reports_in_a_row_are_looks() -> None:
     assert "is at most 0.15, the sum of their levels" in page
     assert re.search(r"AUC was 0\.\d+, and is 0\.\d+\.", page)
     assert "Looks 3, with" in plain(fb.report.render_report(found[3], before=found[:3]))
+    assert "Looks this page names no earlier look" in plain(fb.report.render_report(found[2]))
     assert "Looks 2, with" in plain(fb.report.render_report(found[2], before=found[1]))
     refuses("InputTypeError before[1]", fb.report.render_report, found[2], before=[found[0], 5])
 
