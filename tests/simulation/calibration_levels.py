@@ -126,7 +126,7 @@ def simulated_levels(runs: int) -> str:
 
 R, BOTH = "R (isoreg), scikit-learn", "R (glm), statsmodels"
 REPRODUCED = {
-    "binomial": "R (binom.test)",
+    "binomial": "twice the smaller of R's two (binom.test)",
     "binomial_upper": "R (binom.test)",
     "poisson_binomial": "R (convolution), SciPy",
     "poisson_binomial_upper": "R (convolution), SciPy",
