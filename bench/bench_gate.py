@@ -28,7 +28,7 @@ import pytest
 from cases import Float64s, rows
 from figures import Quantity
 from gate.frozen import frozen_count, frozen_first, frozen_search
-from machine import empty_call, processor
+from machine import empty_call, processor_model
 from measure import Contestant, paired
 
 import fastbin as fb
@@ -179,7 +179,7 @@ def _ratio(kernel: str) -> float:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def bench_ratio_to_frozen(kernel: str, recording: bool, report) -> None:
-    cpu = processor()
+    cpu = processor_model()
     if recording:
         _record(RATIOS, cpu, kernel, round(median(_ratio(kernel) for _ in range(5)), 4))
     expected = _committed(RATIOS).get(cpu, {}).get(kernel)

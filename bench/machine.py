@@ -23,6 +23,13 @@ def processor() -> str:
     return _from_cpuinfo("model name") or platform.processor() or platform.machine()
 
 
+def processor_model() -> str:
+    """The processor with its family and model: one name, such as "AMD EPYC", is that of several which are not equally fast."""
+    numbers = [(word, _from_cpuinfo(field)) for word, field in (("family", "cpu family"), ("model", "model\t"))]
+    known = [f"{word} {number}" for word, number in numbers if number is not None]
+    return ", ".join([processor(), " ".join(known)]) if known else processor()
+
+
 def has_avx512() -> bool:
     """Whether the best build is the AVX-512 one; no where that is not known. csrc/src/cpu.c has the same list."""
     flags = (_from_cpuinfo("flags") or "").split()
