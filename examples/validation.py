@@ -1,6 +1,6 @@
 """PDs of rating grades on new rows: those from the rows of training fail, those from later rows hold. On the CREDIT data.
 
-python examples/validation.py tests/data/credit.csv.gz
+python examples/validation.py tests/data/credit.csv.gz        (with scikit-learn installed)
 """
 
 import sys
