@@ -305,7 +305,7 @@ def cluster_intervals(
 
 
 def rows_of_grades(by: Any, n_rows: int, kept: Any = slice(None)) -> tuple[list[Any], list[Int64s]]:
-    """The names of grades, ascending, and the rows of each among those that are `kept`; nothing where there are no grades."""
+    """The names of grades, ascending, and the rows of each among those that are `kept`; both empty where `by` is None."""
     if by is None:
         return [], []
     keys, (codes,) = in_one_code(by=as_cells(by, "by"))

@@ -113,8 +113,8 @@ def _looks_words(found: Validation) -> str:
         return "this page names no earlier look; each one would be a look of its own, at its own level"
     return (
         f"{looks.n:,}, with the earlier reports that are named one after the other; if predictions are calibrated throughout, "
-        f"the chance that any of {looks.n:,} looks contradicts them is at most {min(1.0, looks.level):.4g}, the sum of their "
-        "levels"
+        f"the chance that the verdict of any of {looks.n:,} looks contradicts them is at most {min(1.0, looks.level):.4g}, the "
+        "sum of their levels"
     )
 
 
