@@ -1,5 +1,5 @@
 /*
- * map_kernels.c: the loops of fits of maps, in two builds. See map_kernels.h for what they promise.
+ * map_kernels.c: the loops of fits of maps, in three builds. See map_kernels.h for what they promise.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -113,11 +113,13 @@ static ALWAYS_INLINE void sigmoid_of(const double *restrict x, size_t n, double 
 BUILD(baseline, EVERYWHERE)
 #ifdef HAVE_CPU_LEVELS
 BUILD(avx2, TARGET_AVX2)
+BUILD(avx512, TARGET_AVX512)
 #endif
 
 const map_kernels *fastbin_map_kernels(void) {
 #ifdef HAVE_CPU_LEVELS
-  if (fastbin_best_cpu_level() >= AVX2) return &kernels_avx2;
+  enum cpu_level level = fastbin_best_cpu_level();
+  if (level >= AVX2) return level >= AVX512 ? &kernels_avx512 : &kernels_avx2;
 #endif
   return &kernels_baseline;
 }

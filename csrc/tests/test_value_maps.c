@@ -11,6 +11,10 @@
 
 #include <math.h>
 
+#if defined(_WIN32)
+#define setenv(name, value, overwrite) _putenv_s(name, value)
+#endif
+
 #define MOST_CELLS 300
 #define N_FITS 400
 /* For the bits of all fits below. It changes only where the rule of a map does, which CHANGELOG.md then says. */
@@ -112,9 +116,11 @@ static void test_no_parabola_near_by_is_better(void) {
   free(scratch);
 }
 
+/* By the builds of the loops that this processor can run; one that it cannot run is the best that it can. */
 static uint64_t digest_of_fits(void) {
+  static const char *const builds[] = {"avx2", "avx512", "all"};
   static rows drawn;
-  static double steps[MOST_CELLS];
+  static double steps[MOST_CELLS], others[MOST_CELLS];
   double *scratch = must_malloc(fastbin_map_scratch(MOST_CELLS) * sizeof *scratch);
   uint64_t digest = 1;
   for (int i = 0; i < N_FITS; i++) {
@@ -123,7 +129,13 @@ static uint64_t digest_of_fits(void) {
       recentring recentre = (recentring)random_below(3);
       int monotone = random_below(4) > 0;
       double half = 0.5 / (drawn.cells.rows + 1.0) / (map == MAP_MIXTURE ? 101.0 : 1.0);
+      setenv("FASTBIN_CPU", "baseline", 1);
       CHECK(fastbin_fit_steps((value_map)map, recentre, monotone, &drawn.cells, &drawn.bins, steps, scratch) == 0);
+      for (size_t b = 0; b < sizeof builds / sizeof *builds; b++) {
+        setenv("FASTBIN_CPU", builds[b], 1);
+        CHECK(fastbin_fit_steps((value_map)map, recentre, monotone, &drawn.cells, &drawn.bins, others, scratch) == 0);
+        CHECK(memcmp(steps, others, drawn.cells.n * sizeof *steps) == 0);
+      }
       for (size_t j = 0; j < drawn.cells.n; j++) {
         CHECK(map == BIN_MEAN ? 0.0 <= steps[j] && steps[j] <= 1.0 : half <= steps[j] && steps[j] <= 1.0 - half);
         CHECK(!monotone || j == 0 || steps[j - 1] <= steps[j]);
