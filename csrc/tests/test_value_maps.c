@@ -4,6 +4,7 @@
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
+#define _POSIX_C_SOURCE 200112L /* setenv */
 #include "internal.h"
 
 #include "check.h"
