@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import cases
 import numpy as np
 import pytest
-from cases import SEGMENT_FITS, SegmentCase
+from cases import CERTIFIED_SEGMENTS, SEGMENT_FITS, SegmentCase
 from measure import paired
 
 import fastbin as fb
@@ -45,3 +46,20 @@ def bench_segments(case: SegmentCase, is_long: bool, benchmark, report) -> None:
     slow = paired({"fit": fit, "one by one": partial(_one_by_one, binary, *columns)}, seconds=0, min_rounds=3)
     report(case.name, cases.ONE_BY_ONE_TO_SEGMENTS, slow.ratio("one by one", to="fit"))
     benchmark.pedantic(fit, rounds=2)
+
+
+@pytest.mark.parametrize("case", CERTIFIED_SEGMENTS, ids=lambda case: case.name)
+def bench_certified_segments(case: SegmentCase, is_long: bool, benchmark, report) -> None:
+    """The default of segments against plain bins, on the same rows."""
+    if not is_long and case.n > 10**6:
+        pytest.skip("only with --long")
+    columns = case.rows()
+    methods = {"bins": fb.UniformMassBinning(case.n_bins), "certified": fb.CertifiedCalibration(case.n_bins)}
+    fits = {name: partial(fb.multi.SegmentedBinning(method).fit, *columns) for name, method in methods.items()}
+    models, key = fits["certified"]().model_, columns[2][0]
+    rows = columns[2] == key
+    assert models[key] == bare(methods["certified"].fit(columns[0][rows], columns[1][rows]).model_)
+    timed = paired(fits, seconds=8 if is_long else 2, min_rounds=3, clock=time.process_time)
+    report(case.name, cases.CERTIFIED_TO_BINS, timed.ratio("certified", to="bins"))
+    report(case.name, cases.A_SEGMENT_US, 1e6 * timed.seconds("certified") / case.n_segments)
+    benchmark.pedantic(fits["certified"], rounds=2)

@@ -132,7 +132,7 @@ FITS = [
         for n in (33_000, 2**17)
         for shape in ("uniform", "Beta(.5, 5)", "Beta(.5, .5)", "both ends", "click rates", "100 values")
     ),
-    FitCase("uniform", 10**6, 100, {ISOTONIC_TO_FIT: Asked(at_least=40)}, is_short=True),
+    FitCase("uniform", 10**6, 100, {ISOTONIC_TO_FIT: Asked(at_least=40), **_passes(12)}, is_short=True),
     *(FitCase(shape, 10**6, 100, is_short=shape in ("Beta(.5, 5)", "100 values")) for shape in SHAPES if shape != "uniform"),
     *(FitCase("uniform", 10**6, n_bins) for n_bins in (10, 1000)),
     *_fits(("uniform",), 10, {}),
@@ -187,6 +187,7 @@ class SegmentCase:
     size: int
     n_bins: int
     targets: Mapping[Quantity, Asked] = field(default_factory=dict, compare=False)
+    of: str = ""
 
     @property
     def n(self) -> int:
@@ -194,7 +195,7 @@ class SegmentCase:
 
     @property
     def name(self) -> str:
-        return f"fit {self.n_segments} segments of {self.size} rows, B = {self.n_bins}"
+        return f"fit {self.n_segments} {self.of} segments of {self.size} rows, B = {self.n_bins}".replace("  ", " ")
 
     def rows(self) -> tuple[Float64s, npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
         """Scores, labels and keys."""
@@ -210,6 +211,12 @@ SEGMENT_FITS = [
     SegmentCase(10_000, 100, 5),
     SegmentCase(10_000, 1000, 10, {SEGMENTS_TO_SORT: Asked(at_most=3)}),
 ]
+# The default of segments against plain bins, on the same rows.
+CERTIFIED_SEGMENTS = [
+    SegmentCase(n_segments, size, 10, {CERTIFIED_TO_BINS: Asked(at_most=6)}, of="certified")
+    for n_segments, size in ((100, 1000), (1000, 100), (10_000, 1000))
+]
+A_SEGMENT_US = Quantity("CPU, a segment", "us")
 
 # ------------------------------------------------------------------------------------------------- files
 
@@ -459,7 +466,7 @@ _BY_CASE: dict[str, Mapping[Quantity, Asked]] = {
     MANY_THREADS: {GAIN_TO_GAIN: Asked(at_least=0.9)},
     OTHER_THREADS: {EXTRA_WAIT: Asked(at_most=5)},
     **{name: asked for name, (_, _, asked) in FINE_FITS.items()},
-    **{case.name: case.targets for case in SEGMENT_FITS},
+    **{case.name: case.targets for case in [*SEGMENT_FITS, *CERTIFIED_SEGMENTS]},
     **{certificate(n): {CERTIFICATE_TO_BINS: Asked(at_most=most)} for n, most in ((10**4, 7), (10**6, 20))},
     CERTIFY_SET: {CPU_MS: Asked(at_most=100)},
     **{check_of_a_set(method): {CPU_MS_A_MODEL: Asked(at_most=3)} for method in ("UniformMassBinning", "CertifiedCalibration")},

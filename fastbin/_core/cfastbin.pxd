@@ -166,7 +166,6 @@ cdef extern from "fastbin.h" nogil:
     fastbin_status fastbin_step(const fastbin_model *model, const fastbin_rows *rows, int32_t *steps, size_t *bad_row)
     fastbin_status fastbin_lookup(const fastbin_model *model, const fastbin_rows *rows, const double *table, size_t width,
                                   double *out, size_t *bad_row)
-    fastbin_status fastbin_set_create(const fastbin_set_spec *spec, fastbin_set **set)
     void fastbin_set_free(fastbin_set *set)
     fastbin_status fastbin_set_describe(const fastbin_set *set, fastbin_set_spec *spec)
     size_t fastbin_set_size(const fastbin_set *set)
@@ -188,3 +187,9 @@ cdef extern from "fastbin.h" nogil:
     fastbin_status fastbin_draw_labels(uint64_t digest, double score, int64_t count, int64_t ones, int64_t chosen, int64_t *f,
                                        int64_t *y)
     uint64_t fastbin_hash_key(const void *salt, size_t salt_size, const void *id, size_t id_size)
+
+
+# What the library keeps to itself: models in the form of a set, and a set that takes its models over.
+cdef extern from "set.h" nogil:
+    fastbin_status fastbin_make_model(const fastbin_model_spec *spec, int is_one_of_many, fastbin_model **model)
+    fastbin_status fastbin_set_around(const fastbin_set_spec *spec, fastbin_model *const *models, fastbin_set **set)

@@ -284,15 +284,19 @@ cdef class NativeModel(ModelOwner):
     def _provenance(self):
         return self.spec.provenance[: self.spec.provenance_size] if self.spec.provenance_size else b""
 
-    def _with_texts(self, bytes event, bytes provenance):
-        """The same model about another event, and with another provenance. O(n_steps), and faster than from its parts."""
+    def _with_texts(self, bytes event, bytes provenance, bint for_set=False):
+        """The same model about another event, and with another provenance. O(n_steps), and faster than from its parts.
+
+        `for_set` as in `_create`.
+        """
         cdef NativeModel other = type(self).__new__(type(self))
         cdef fastbin_model_spec spec = self.spec
         if self.model == NULL:
             self._refuse_empty()
         spec.event, spec.event_size = PyBytes_AS_STRING(event), len(event)
         spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
-        other._adopt(fastbin_model_create(&spec, &other.model))
+        other.for_set = for_set
+        other._adopt(fastbin_make_model(&spec, for_set, &other.model))
         return other
 
     # ------------------------------------------------------------------ evidence bins, where steps are finer

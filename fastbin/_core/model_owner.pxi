@@ -103,6 +103,7 @@ cdef class ModelOwner:
     cdef bint needs_keys
     cdef object lender  # what owns the model, if this object does not
     cdef bint is_lent
+    cdef bint for_set  # its index is that of one of many: a set takes the model over, and lends it
     cdef object __weakref__
 
     def __init__(self, *args, **kwargs):
@@ -123,9 +124,12 @@ cdef class ModelOwner:
         tuple source_rate=_NO_RATE, tuple target_rate=_NO_RATE, int out_of_range=0, int weights=0, uint64_t fingerprint=0,
         first_step=None, step_counts=None, unlabelled_counts=None, tie_counts=None, double edges_share=0.0, double clip=0.0,
         knots=None, slice_cuts=None, slice_label_sums=None, atom_counts=None, bytes event=b"", bytes provenance=b"",
-        double sampling_rate=0.0, pool_counts=None, population_counts=None, tuple decision=(0.0, 0.0, b""),
+        double sampling_rate=0.0, pool_counts=None, population_counts=None, tuple decision=(0.0, 0.0, b""), bint for_set=False,
     ):
-        """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays."""
+        """A model from its parts; arrays that do not apply are ``None``. C checks all but the lengths of arrays.
+
+        With `for_set` a set takes the model over instead of copying it.
+        """
         cdef ModelOwner self = cls.__new__(cls)
         cdef fastbin_model_spec spec
         cdef int i
@@ -162,7 +166,8 @@ cdef class ModelOwner:
         spec.source_rate_origin, spec.source_rate, spec.source_count, spec.source_ones = source_rate
         spec.target_rate_origin, spec.target_rate, spec.target_count, spec.target_ones = target_rate
         spec.out_of_range, spec.weights, spec.fingerprint = out_of_range, weights, fingerprint
-        self._adopt(fastbin_model_create(&spec, &self.model))
+        self.for_set = for_set
+        self._adopt(fastbin_make_model(&spec, for_set, &self.model))
         return self
 
     def _read_into(self, data):
@@ -189,8 +194,13 @@ cdef class ModelOwner:
 
     cdef int _borrow(self, const fastbin_model *model, lender) except -1:
         """The model of another object, which keeps it as long as this one refers to it."""
-        self.model, self.lender, self.is_lent = <fastbin_model *>model, lender, True
+        self._lend_from(lender)
+        self.model = <fastbin_model *>model
         return self._adopt(FASTBIN_OK)
+
+    cdef void _lend_from(self, lender) noexcept:
+        """From now on, `lender` owns the model."""
+        self.lender, self.is_lent = lender, True
 
     def to_bytes(self):
         """The model in the bytes of FORMAT.md: the same model always gives the same bytes."""

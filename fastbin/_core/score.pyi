@@ -67,7 +67,7 @@ class ModelOwner:
         edges_share: float = 0.0, clip: float = 0.0, knots: Array | None = None, slice_cuts: Array | None = None,
         slice_label_sums: Array | None = None, atom_counts: Array | None = None, event: bytes = b"", provenance: bytes = b"",
         sampling_rate: float = 0.0, pool_counts: Array | None = None, population_counts: Array | None = None,
-        decision: _Decision = ...,
+        decision: _Decision = ..., for_set: bool = False,
     ) -> Self: ...  # fmt: skip
     def _read_into(self, data: bytes | memoryview) -> None: ...
     def to_bytes(self) -> bytes: ...
@@ -103,7 +103,7 @@ class NativeModel(ModelOwner):
     ) -> npt.NDArray[np.int32]: ...
     event: Final[str]
     _provenance: Final[bytes]
-    def _with_texts(self, event: bytes, provenance: bytes) -> Self: ...
+    def _with_texts(self, event: bytes, provenance: bytes, for_set: bool = False) -> Self: ...
     has_steps: Final[bool]
     first_step: Final[Int64s]
     bin_edges: Final[Float64s]

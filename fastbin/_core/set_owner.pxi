@@ -69,7 +69,7 @@ cdef fastbin_status make_flat(
         if spec.n_slices:
             spec.slice_cuts, spec.slice_label_sums = flat.slice_cuts, flat.slice_label_sums
             flat.slice_cuts, flat.slice_label_sums = flat.slice_cuts + spec.n_slices - 1, flat.slice_label_sums + spec.n_slices
-        status = fastbin_model_create(&spec, &made[i])
+        status = fastbin_make_model(&spec, 1, &made[i])
         if status != FASTBIN_OK:
             return status
         n_made[0] = i + 1
@@ -121,8 +121,11 @@ cdef class SetOwner:
 
     # ------------------------------------------------------------------ making
 
-    cdef int _make(self, fastbin_set_spec *spec, keys, model_of_key, columns) except -1:
-        """From a spec with its models; `keys` are an int64 array or a list of texts. C checks all but the lengths of arrays."""
+    cdef int _make(self, fastbin_set_spec *spec, fastbin_model **models, keys, model_of_key, columns) except -1:
+        """From a spec and models, which the set takes over; if this fails, they stay the caller's.
+
+        `keys` are an int64 array or a list of texts. C checks all but the lengths of arrays.
+        """
         cdef bytes text
         if self.set != NULL:
             raise TypeError("a set is filled once")
@@ -138,37 +141,54 @@ cdef class SetOwner:
                 raise InputError(f"{len(given)} numbers are given for {spec.n_keys} keys; give one for each")
         spec.model_of_key = <const int32_t *>given_data(model_of_key, cnp.NPY_INT32)
         spec.columns = <const int32_t *>given_data(columns, cnp.NPY_INT32)
-        return self._adopt(fastbin_set_create(spec, &self.set))
+        return self._adopt(fastbin_set_around(spec, models, &self.set))
 
     def _fill(
         self, list models, keys, model_of_key=None, *, int kind=0, int unknown=0, int pool=-1, columns=None,
         bytes provenance=b"", vector=None,
     ):
-        """Make the set of these models, which are copied; `model_of_key` and `columns` are int32, one for each key.
+        """Make the set of these models; `model_of_key` and `columns` are int32, one for each key.
+
+        Models that were made for a set, and that no set has, are taken over and lent to their owners; others are copied.
 
         `vector` has the members of `fastbin_vector_map` as attributes: numbers, and arrays of the shapes of the header or None.
         """
         cdef fastbin_set_spec spec
         cdef fastbin_vector_map vector_map
         cdef ModelOwner model
-        cdef Py_ssize_t i
-        cdef const fastbin_model **pointers = <const fastbin_model **>PyMem_Malloc(max(len(models), 1) * sizeof(void *))
-        if pointers == NULL:
+        cdef Py_ssize_t i, n = len(models)
+        cdef list taken = []
+        cdef fastbin_model **every = <fastbin_model **>PyMem_Calloc(2 * max(n, 1), sizeof(void *))
+        cdef fastbin_model **copies = every + n  # NULL for those that are taken over
+        if every == NULL:
             raise MemoryError
         try:
-            for i in range(len(models)):
+            for i in range(n):
                 model = models[i]
-                pointers[i] = model.model
+                if model.model == NULL:
+                    model._refuse_empty()
+                if model.for_set and not model.is_lent:
+                    every[i], model.is_lent = model.model, True  # a model that is listed twice is copied the second time
+                    taken.append(model)
+                else:
+                    succeed(fastbin_make_model(&model.spec, True, &copies[i]))
+                    every[i] = copies[i]
             memset(&spec, 0, sizeof(spec))
-            spec.kind, spec.unknown, spec.pool = kind, unknown, pool
-            spec.n_models, spec.models = <int32_t>len(models), <const fastbin_model *const *>pointers
+            spec.kind, spec.unknown, spec.pool, spec.n_models = kind, unknown, pool, <int32_t>n
             spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
             if vector is not None:
                 describe_vector(vector, &vector_map, len(keys))
                 spec.vector = &vector_map
-            self._make(&spec, keys, model_of_key, columns)
+            self._make(&spec, every, keys, model_of_key, columns)
         finally:
-            PyMem_Free(pointers)
+            for model in taken:
+                if self.set == NULL:
+                    model.is_lent = False
+                else:
+                    model._lend_from(self)
+            for i in range(0 if self.set != NULL else n):
+                fastbin_model_free(copies[i])
+            PyMem_Free(every)
 
     @classmethod
     def _create_flat(
@@ -181,7 +201,7 @@ cdef class SetOwner:
 
         A model of n bins has n - 1 entries in `edges` and `edge_keys`, and n in `values`, `counts` and `label_sums`;
         `tie_counts`, of three columns, and `atom_counts`, of two, have n rows for each model whose `ties` is FASTBIN_TIES_WHOLE
-        and none for others. One of s slices has s in `slice_label_sums`, and s - 1 in `slice_cuts`. About two microseconds a
+        and none for others. One of s slices has s in `slice_label_sums`, and s - 1 in `slice_cuts`. About a microsecond a
         model.
         """
         cdef SetOwner self = cls.__new__(cls)
@@ -218,12 +238,11 @@ cdef class SetOwner:
             if status != FASTBIN_OK:
                 raise InputError(f"model {n_made}: {error_of(status)}")
             memset(&spec, 0, sizeof(spec))
-            spec.kind, spec.unknown, spec.pool = kind, unknown, pool
-            spec.n_models, spec.models = <int32_t>n, <const fastbin_model *const *>made
+            spec.kind, spec.unknown, spec.pool, spec.n_models = kind, unknown, pool, <int32_t>n
             spec.provenance, spec.provenance_size = PyBytes_AS_STRING(provenance), len(provenance)
-            self._make(&spec, keys, model_of_key, columns)
+            self._make(&spec, made, keys, model_of_key, columns)
         finally:
-            for i in range(n_made):
+            for i in range(0 if self.set != NULL else n_made):
                 fastbin_model_free(made[i])
             PyMem_Free(made)
         return self

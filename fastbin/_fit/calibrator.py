@@ -255,9 +255,9 @@ class Calibrator(Estimator[BinnedModel]):
         return model._replace(values=scale_odds(np.asarray(model.values), rate), odds_ratio=rate, sampling_rate=rate)
 
     def _texts(self, event: str, seed: int) -> dict[str, Any]:
-        """The event and the provenance of a model: parts for `BinnedModel._of`."""
-        named = event if self._event is None else self._event
-        return {"event": named.encode(), "provenance": b"" if self._in_set else of_estimator(self, seed)}
+        """The event and the provenance of a model, and whether a set will have it: parts for `BinnedModel._of`."""
+        named, provenance = event if self._event is None else self._event, b"" if self._in_set else of_estimator(self, seed)
+        return {"event": named.encode(), "provenance": provenance, "for_set": self._in_set}
 
     def _warn(self, message: str, stacklevel: int) -> None:
         """Warn as if the function that calls this did, or one further up."""

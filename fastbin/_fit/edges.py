@@ -586,7 +586,7 @@ class FittedSteps(NamedTuple):
 
 
 @lru_cache(maxsize=32)  # segments, folds and repeated fits are of few sizes
-def cut_ranks(n: int, n_bins: int, *, fine: bool = False) -> Int64s:
+def cut_ranks(n: int, n_bins: int, fine: bool) -> Int64s:
     """The ranks that `fit_steps` asks for: those of all cuts, and 1, where the least score is. Not to be written to."""
     ascending = np.append(1, (fine_ranks if fine else step_ranks)(n, n_bins))
     ranks = ascending[run_starts(ascending)]
@@ -595,9 +595,15 @@ def cut_ranks(n: int, n_bins: int, *, fine: bool = False) -> Int64s:
 
 
 @lru_cache(maxsize=32)
-def sought_cuts(n: int, n_bins: int, *, fine: bool = False) -> Sought:
+def sought_cuts(n: int, n_bins: int, fine: bool) -> Sought:
     """These ranks, and those between slices."""
-    return Sought.of(cut_ranks(n, n_bins, fine=fine), n)
+    return Sought.of(cut_ranks(n, n_bins, fine), n)
+
+
+@lru_cache(maxsize=32)
+def _places_of_boundaries(n: int, n_bins: int, fine: bool) -> Int64s:
+    """Where the boundaries of bins stand among these ranks."""
+    return np.searchsorted(cut_ranks(n, n_bins, fine), boundary_ranks(n, n_bins, "umd"))
 
 
 def fit_steps(
@@ -635,7 +641,7 @@ def _evidence_bins(
     """The bins between the boundaries among the cuts: a tie at any cut makes all of them those of whole ties."""
     first = 0 if fine and groups.n_samples <= MOST_STEPS else 1  # the least score is a cut where all scores are
     tied = n_tied(groups.score[first:], groups.equal[first:])
-    evidence = groups.take(np.searchsorted(groups.ranks, boundary_ranks(groups.n_samples, n_bins, "umd")))
+    evidence = groups.take(_places_of_boundaries(groups.n_samples, n_bins, fine))
     return whole_bins(evidence, "umd", seed, score_range, weighted(), tied=tied)
 
 
@@ -669,7 +675,7 @@ def fit_pooled_steps(
     pooled: RowsSource, labelled: Rows, n_bins: int, seed: int, score_range: ScoreRange, *, fine: bool = False
 ) -> FittedSteps:
     """The same where `pooled` are labelled and other scores together: tallies are those of the labelled rows."""
-    groups = pooled.find(lambda n_samples: cut_ranks(n_samples, n_bins, fine=fine), MOST_STEPS)
+    groups = pooled.find(lambda n_samples: cut_ranks(n_samples, n_bins, fine), MOST_STEPS)
     scores, labels = labelled.checked()
     distinct = np.unique(scores) if fine else None
     fitted = fit_steps(groups, n_bins, seed, score_range, fine=fine, labelled=distinct)

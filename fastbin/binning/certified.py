@@ -213,10 +213,8 @@ class _CheckedCertified(NamedTuple):
 
     def steps_of(self, source: Source) -> tuple[FittedSteps, int]:
         """The bins and steps of all samples, and the number of bins before ties."""
-        groups, slices = find_with_slices(
-            source, lambda n: sought_cuts(n, self.n_bins_for(n), fine=self.is_fine(n)), MOST_STEPS, self.seed
-        )  # fmt: skip
-        n_bins, fine = self.n_bins_for(groups.n_samples), self.is_fine(groups.n_samples)
+        groups, slices = find_with_slices(source, lambda n: sought_cuts(n, *self.shape_for(n)), MOST_STEPS, self.seed)
+        n_bins, fine = self.shape_for(groups.n_samples)
         fitted = fit_steps(groups, n_bins, self.seed, self.score_range, source.weighted, fine=fine)
         return fitted._replace(slices=slices), n_bins
 
@@ -235,12 +233,17 @@ class _CheckedCertified(NamedTuple):
             np.concatenate([scores, np.asarray(more, np.float64)]), np.concatenate([labels, np.zeros(len(more), np.uint8)]),
             frequencies, rows.score_range,
         )  # fmt: skip
-        n_bins, fine = self.n_bins_for(rows.n_samples()), self.is_fine(rows.n_samples())
+        n_bins, fine = self.shape_for(rows.n_samples())
         return fit_pooled_steps(RowsSource(pooled), rows, n_bins, self.seed, self.score_range, fine=fine), n_bins
 
-    def is_fine(self, n_samples: int) -> bool:
+    def shape_for(self, n_samples: int) -> tuple[int, bool]:
+        """The number of bins, and whether every score of so many labelled samples gets a step of its own."""
+        n_bins = self.n_bins_for(n_samples)
+        return n_bins, self.is_fine(n_samples, n_bins)
+
+    def is_fine(self, n_samples: int, n_bins: int) -> bool:
         """Whether every score of so many labelled samples gets a step of its own."""
-        return self.given.values not in BIN_MEANS and has_fine_steps(n_samples, self.n_bins_for(n_samples))
+        return self.given.values not in BIN_MEANS and has_fine_steps(n_samples, n_bins)
 
     def n_bins_for(self, n_samples: int) -> int:
         """The number of bins, for which so many samples must be enough."""
@@ -276,9 +279,10 @@ class _CheckedCertified(NamedTuple):
             parts["values"] = values[fitted.first_step]  # one value a bin
         else:
             parts |= {"values": values, **fitted.parts()}
+        scheme = "certified-fine" if self.is_fine(n_samples, n_bins_asked) else "certified"
         model = BinnedModel._of(
-            **parts, scheme="certified-fine" if self.is_fine(n_samples) else "certified", n_bins_asked=n_bins_asked,
-            seed=self.seed, out_of_range=given.out_of_range, **given._texts(event, self.seed),
+            **parts, scheme=scheme, n_bins_asked=n_bins_asked, seed=self.seed, out_of_range=given.out_of_range,
+            **given._texts(event, self.seed),
         )  # fmt: skip
         if not to_cap:
             return model

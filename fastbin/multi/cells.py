@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,8 +125,9 @@ def fit_set(
             return fitted
     checked = check_values(given, method.calibrator, **{kind.column: cells.codes})
     numbers = cells.numbers()
+    # Numbers of 16 bits are sorted in linear time.
+    order = np.argsort(numbers.astype(np.uint16) if len(keys) <= 2**16 else numbers, kind="stable")
     parts = parts_of(method, keys, count_samples(checked, numbers, len(keys)), kind)
-    order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(cells.row_counts)
     told: Told = []
     models = []
@@ -290,7 +292,7 @@ class BinaryMethod:
     min_points: int = 1
     fewest_per_bin: int = 1  # above 1, bins that have less are fewer than asked
 
-    @property
+    @cached_property
     def least(self) -> int:
         """The samples that a cell needs for what was asked."""
         return self.calibrator._least_samples() if self.points_per_bin is None and self.fewest_per_bin == 1 else 1

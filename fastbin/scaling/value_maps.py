@@ -87,10 +87,11 @@ def value_steps(
 
     Time O(J). The values depend on the arguments alone, whatever the processor and the number of threads.
     """
-    scale = n / float(counts.sum()) if counts.dtype.kind == "f" else 1.0
-    counts, ones, bin_counts, bin_ones = (
-        np.asarray(column, np.float64) * scale for column in (counts, ones, bin_counts, bin_label_sums)
-    )
+    columns: list[Float64s] = [np.asarray(column, np.float64) for column in (counts, ones, bin_counts, bin_label_sums)]
+    if counts.dtype.kind == "f":
+        scale = n / float(counts.sum())
+        columns = [column * scale for column in columns]
+    counts, ones, bin_counts, bin_ones = columns
     steps, wrong = fit_steps_in_c(
         VALUES.index(values), RECENTRINGS.index(recentre), monotone, np.asarray(scores, np.float64), counts,
         ones, np.asarray(first_step, np.int64), bin_counts, bin_ones, n, are_probabilities(score_range), MOST_STEPS,

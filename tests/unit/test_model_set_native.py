@@ -158,6 +158,24 @@ def test_lent_models_keep_the_set_and_free_nothing() -> None:
     assert set_is_there() is None
 
 
+def test_a_set_takes_over_models_that_were_made_for_one() -> None:
+    fitted = fb.UniformMassBinning(3).fit(np.arange(20) / 20, np.arange(20) % 2).model_
+    made = fitted._with_texts(b"sale", b"", for_set=True)
+    with pytest.raises(fb.InputError):  # it stays whose it was
+        fb.ModelSet({1: made}, pool=made, pooled_cells=["two"])
+    with pytest.raises(fb.InputError):
+        fb.ModelSet._of({1: made}, kind="class-wise", columns=[1, 1])
+    data, scores = made.to_bytes(), np.linspace(0.0, 1.0, 9)
+    models = fb.ModelSet({1: made, 2: made, 3: fitted})  # one taken over, two copied
+    again = fb.ModelSet({1: made, 2: models[2]})  # lent by now, so it is copied
+    del models
+    gc.collect()
+    assert made.to_bytes() == data == again[1].to_bytes() == again[2].to_bytes()
+    del made
+    gc.collect()
+    assert again.predict(scores, np.full(9, 2)).tolist() == fitted.predict(scores).tolist()
+
+
 def test_models_in_cycles_with_their_set() -> None:
     for _ in range(50):
         models = flat([2, 3], np.array([1, 2]))
