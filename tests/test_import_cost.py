@@ -5,6 +5,7 @@ Each check runs in a fresh interpreter, where nothing has been imported yet.
 
 from __future__ import annotations
 
+import ast
 import pickle
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def test_load_and_score_with_numpy_alone(tmp_path: Path, fitted: fb.UniformMassB
     (tmp_path / "calibrator.pickle").write_bytes(pickle.dumps(fitted))
     program = BLOCK + (
         """
+import ast
 import pickle
 import numpy as np
 import fastbin as fb
@@ -224,3 +226,9 @@ def test_import_adds_less_time_than_numpy() -> None:
     pairs = [tuple(map(float, run(TIMES).split())) for _ in range(12)]
     numpy_seconds, fastbin_seconds = (min(column) for column in zip(*pairs, strict=True))
     assert fastbin_seconds < numpy_seconds, f"fastbin adds {fastbin_seconds:.3f} s to NumPy's {numpy_seconds:.3f} s"
+
+
+def test_the_import_needs_no_cryptography() -> None:
+    """The library behind `hashlib` takes milliseconds; `hash_keys` and digests of files import it when they are called."""
+    program = "import numpy, sys; before = set(sys.modules); import fastbin; print(sorted(set(sys.modules) - before))"
+    assert not {"_hashlib", "hashlib", "hmac", "secrets"} & set(ast.literal_eval(run(program)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-import secrets
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from functools import wraps
@@ -666,7 +666,7 @@ def check_n_bins(n_bins: Any) -> int | str:
 def check_seed(seed: Any, name: str = "seed") -> int:
     """A seed in [0, 2**64); ``None`` draws one from the operating system."""
     if seed is None:
-        return secrets.randbits(64)
+        return int.from_bytes(os.urandom(8), "little")
     return check_count(seed, name, minimum=0, maximum=2**64 - 1)
 
 

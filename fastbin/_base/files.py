@@ -10,7 +10,6 @@ import contextlib
 import errno
 import io
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -324,7 +323,7 @@ def _replace_by_name(target: Path, write: Callable[[Any], object], old: os.stat_
 def _temporary_name(target: Path) -> Iterator[Path]:
     """A free name beside the target; on an error the file of that name is removed."""
     stem = os.fsdecode(os.fsencode(target.name)[:NAME_BYTES])
-    temporary = target.with_name(f".{stem}.{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f".{stem}.{os.urandom(8).hex()}.tmp")
     TEMPORARIES.add(str(temporary))
     try:
         yield temporary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from typing import Any, NoReturn
 
 import numpy as np
@@ -69,6 +68,8 @@ def hash_keys(ids: Any, salt: str | bytes) -> UInt64s:
 
 def hash_key(message: bytes, secret: bytes) -> int:
     """The key of one id, which is bytes already."""
+    import hmac  # which loads OpenSSL, in milliseconds that an import of fastbin need not take
+
     return min(int.from_bytes(hmac.digest(secret, message, "sha256")[:8], "big"), GREATEST_KEY)
 
 

@@ -40,7 +40,7 @@ cdef class NativeModel(ModelOwner):
 
     cdef uint64_t _draw(self) except? 0:
         if self.draw_seed == 0:  # drawn when it is needed first: asking the system takes as long as sorting 100 rows
-            self.draw_seed = secrets.randbits(64) | 1
+            self.draw_seed = check_seed(None) | 1
         return fresh_key(self.draw_seed, &self.n_draws)
 
     # ------------------------------------------------------------------ one score

@@ -57,7 +57,7 @@ cdef class NativeModelSet(SetOwner):
     cdef uint64_t n_draws
 
     def __cinit__(self, *args, **kwargs):
-        self.draw_seed = secrets.randbits(64)
+        self.draw_seed = check_seed(None)
 
     # ------------------------------------------------------------------ from keys to numbers of models
 

@@ -21,7 +21,7 @@ cdef uint64_t process_entropy = 0
 
 def _reseed():
     global process_entropy
-    process_entropy = secrets.randbits(64)
+    process_entropy = check_seed(None)
 
 
 if hasattr(os, "register_at_fork"):

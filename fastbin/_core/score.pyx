@@ -19,7 +19,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 import os
-import secrets
 from threading import Lock
 
 import numpy as np

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import click
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, UInt64s
-from fastbin._base.checks import check_same_event, look_like_ids
+from fastbin._base.checks import check_same_event, check_seed, look_like_ids
 from fastbin._base.errors import ArgumentError, InputError
 from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key
 from fastbin._core.fit import row_keys
@@ -272,7 +271,7 @@ class KeySource:
     def __init__(self, table: Table, options: KeyOptions, *, hexadecimal: bool = False) -> None:
         self.column = None if options.column is None else table.check_column(options.column)
         self._table, self._salt, self._hexadecimal = table, options.salt, hexadecimal
-        self._seed = secrets.randbits(64) if options.seed is None else options.seed
+        self._seed = check_seed(options.seed)
 
     def keys(self, batch: Any, first_row: int, needed: Bools | None = None) -> UInt64s:
         """A key for each row of a batch; where it is not needed, its value does not matter."""
