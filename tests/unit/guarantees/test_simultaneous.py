@@ -22,6 +22,7 @@ from fastbin.guarantees.evidence import alpha_of_edges
 from fastbin.guarantees.n_bins import interior_counts
 from fastbin.guarantees.simultaneous import share_alpha
 from reference import joint as reference
+from strategies import examples
 
 # ---------------------------------------------------------------------------------------------- one certificate
 
@@ -309,7 +310,7 @@ tallies = st.lists(st.integers(0, 25), min_size=1, max_size=4).flatmap(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(tallies, min_size=1, max_size=4).filter(lambda models: any(n for _, c in models for n in c)), st.floats(0.01, 0.5)
 )
@@ -438,7 +439,7 @@ def test_known_common_radii(sizes: list[int], n_bins: int, hoeffding: float, lar
 sizes_of_models = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 50)), min_size=1, max_size=30)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(sizes_of_models, st.floats(1e-9, 0.5))
 def test_shares_multiply_to_alpha(models: list[tuple[int, int]], alpha: float) -> None:
     counts, bins = np.array(models).T
@@ -453,7 +454,7 @@ def test_shares_multiply_to_alpha(models: list[tuple[int, int]], alpha: float) -
     assert (np.diff(levels[order])[same] <= 1e-15).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 500), st.integers(1, 20)), min_size=2, max_size=6), st.floats(0.001, 0.5))
 def test_shares_equal_the_reference(models: list[tuple[int, int]], alpha: float) -> None:
     counts, bins = (list(column) for column in zip(*models, strict=True))
