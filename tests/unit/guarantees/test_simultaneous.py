@@ -398,12 +398,13 @@ def test_a_rest_of_steps_has_its_part_in_sets_too() -> None:
     assert part.radii[0] != alone.radii[0]
 
 
-def test_ten_thousand_models_take_seconds() -> None:
-    models = [uniform_mass(1000 + i % 50) for i in range(10_000)]
+@pytest.mark.parametrize(("n_models", "seconds"), [(3000, 4.5), pytest.param(10_000, 15.0, marks=pytest.mark.slow)])
+def test_ten_thousand_models_take_seconds(n_models: int, seconds: float) -> None:
+    models = [uniform_mass(1000 + i % 50) for i in range(n_models)]
     for compute in (guarantees.certify_set, guarantees.set_intervals):
         started = time.perf_counter()
         compute(models)  # type: ignore[operator]
-        assert time.perf_counter() - started < 15.0
+        assert time.perf_counter() - started < seconds
 
 
 # ------------------------------------------------------------------------------------------------- how models share alpha
