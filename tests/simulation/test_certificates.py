@@ -120,6 +120,7 @@ def test_ece_certificates(scheme: str, name: str, repetitions: int, seed: int) -
     assert_at_most(failures, repetitions)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("repetitions", "seed"), BOTH)
 @pytest.mark.parametrize("name", list(POPULATIONS))
 @pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])

@@ -43,7 +43,7 @@ def test_true_rates_are_means() -> None:
         assert true_rates(np.array(edges)) == pytest.approx(means, abs=1e-4)
 
 
-RUNS = sizes((50, 500), (1000, 5000))
+RUNS = sizes((40, 400), (1000, 5000))
 
 
 def misses(stream: StreamingBinning, rng: np.random.Generator, n: int, method: Any, *, running: bool = False) -> bool:

@@ -56,7 +56,7 @@ def above(found: dict[tuple[object, ...], dict[str, float]], repetitions: int) -
     return {(*name, kind): of[kind] for name, of in found.items() for kind in KINDS if of[kind] > most}
 
 
-@pytest.mark.parametrize("repetitions", sizes(400, 20_000))
+@pytest.mark.parametrize("repetitions", sizes(300, 20_000))
 def test_every_law_keeps_its_promise(repetitions: int) -> None:
     n = 1000 if repetitions > 1000 else 300
     found = {(name,): cell(name, n, 10, repetitions) for name in TIED_LAWS}
@@ -87,6 +87,7 @@ def test_one_seed_for_all_samples_keeps_the_promise(repetitions: int) -> None:
     assert not above(found, repetitions)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", sizes(500, 5_000))
 @pytest.mark.parametrize("name", ["1 atom", "3 atoms", "21 atoms", "boosting", "70 % at zero", "alternating", "on the ranks"])
 def test_what_is_promised_before_the_labels(name: str, repetitions: int) -> None:
@@ -147,6 +148,7 @@ EPSILONS = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", sizes(200, 2_000))
 @pytest.mark.parametrize(("name", "n", "n_bins", "epsilon", "bins"), EPSILONS)
 def test_epsilon_is_what_it_was_found_to_be(

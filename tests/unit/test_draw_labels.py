@@ -71,6 +71,7 @@ def test_the_law(count: int, ones: int, chosen: int) -> None:
     assert abs(float(y.sum() - share.sum())) <= stats.norm.isf(0.005 / n_tests) * spread + 1e-9
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("count", [1000, 10**6, 10**9, 10**12])
 def test_the_spread_of_large_groups(count: int) -> None:
     """Mean and variance of f, by their exact values; the two shapes are half and half, and one of a hundred."""

@@ -15,7 +15,7 @@ from sql_engines import EMBEDDED, DuckDB, Engine, SQLite, answers_of, as_texts, 
 import fastbin as fb
 import fastbin.export
 
-SIZES = [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
+SIZES = [8_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
 WITH_TABLES = tuple(name for name in EMBEDDED if name != "polars")
 MANY_KNOTS = "spline with a clip"  # more than the parser of SQLite takes
 
@@ -74,6 +74,7 @@ def test_bins_and_intervals(engine: Engine, name: str, style: Any) -> None:
         np.testing.assert_array_equal(bits(found), bits(expected))
 
 
+@pytest.mark.sampled
 @dialects
 @pytest.mark.parametrize("name", ["10 bins", "100 bins", "logits", "clips"])
 def test_columns_of_floats_and_integers(engine: Engine, name: str) -> None:

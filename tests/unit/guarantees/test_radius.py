@@ -159,6 +159,7 @@ def test_labels_that_are_half_ones_say_nothing_more_than_counts(count: int, n_bi
     assert halves == pytest.approx(guarantees.common_radius(counts, 0.1), abs=2e-12)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("n", "n_bins", "rates", "asked"),
     [

@@ -168,6 +168,7 @@ def test_known_bounds() -> None:
     assert 0.4087285587 < of_rows < 0.40874
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("count", "share", "n"), [(4, 0.3, 100), (19, 0.76, 59), (40, 0.45, 1000), (900, 0.25, 100_000)])
 def test_the_moment_of_an_interval_bounds_all_inside(count: int, share: float, n: int) -> None:
     grid, bounds = np.array(reference.places(n)), rising._moments(count, share, n)
