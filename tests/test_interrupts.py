@@ -147,7 +147,7 @@ def end_by_signal(case: str, n_rows: int, folder: Path) -> float:
         try:
             assert child.stdout is not None
             assert child.stdout.readline() == "ready\n", child.communicate()[1]
-            time.sleep(0.5 if n_rows > 1_000_000 else 0.2)
+            time.sleep(0.5)
             assert child.poll() is None, child.communicate()[1]
             seconds, errors = interrupt(child)
         finally:

@@ -198,7 +198,7 @@ def rare_factor(x: int, level: float) -> float:
 
     def largest_mean(holds: Callable[[float], bool]) -> float:
         low, high = 0.0, 10.0 * x + 1000.0
-        for _ in range(100):
+        for _ in range(70):
             middle = (low + high) / 2
             low, high = (middle, high) if holds(middle) else (low, middle)
         return low
