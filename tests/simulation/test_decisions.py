@@ -19,7 +19,6 @@ def most(runs: int) -> float:
     return DELTA + 3.0 * math.sqrt(DELTA * (1.0 - DELTA) / runs)
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("name", SMALL)
 def test_a_threshold_keeps_its_promise(name: str) -> None:
     design = DESIGNS[name]

@@ -62,7 +62,6 @@ def misses(calibrator: Any, truth: str, n: int, runs: int, *, tied: bool, **opti
 UMD, CERTIFIED = fb.UniformMassBinning(n_bins=5), fb.CertifiedCalibration(n_bins=5)
 
 
-@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore:ties='whole' left", "ignore:labels fall as scores rise")
 @pytest.mark.parametrize("runs", sizes(60, 2000))
 @pytest.mark.parametrize(

@@ -376,7 +376,6 @@ HARD: list[tuple[list[float], list[int]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize(("p", "y"), HARD)
 def test_every_figure_is_a_number_or_has_a_reason(p: list[float], y: list[int]) -> None:
     """Warnings are errors in these tests, so nothing divides by 0 on the way."""

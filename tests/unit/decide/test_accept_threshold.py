@@ -59,7 +59,6 @@ def bands_of(goal: dict[str, Any], delta: float) -> list[tuple[str, float, float
 # ------------------------------------------------------------------------------------------------- the twin
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["calibrated", "few", "wave", "zeros"])
 @pytest.mark.parametrize("name", GOALS)
 def test_thresholds_are_those_of_the_reference(name: str, kind: str) -> None:

@@ -205,7 +205,6 @@ def test_rows_of_a_set_are_scored_by_the_model_of_their_cell(engine: str, kind: 
     assert np.isnan(values[~answered]).all()
 
 
-@pytest.mark.sampled
 @EVERY_ENGINE
 @pytest.mark.parametrize("unknown", ["refuse", "pool"])
 def test_cells_that_a_set_does_not_know(engine: str, unknown: str) -> None:

@@ -63,7 +63,6 @@ def newest_opset() -> int:
 # ------------------------------------------------------------------------------------------------- models
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize(("n", "seed"), [(20_000, 0), pytest.param(10**6, 1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", list(MODELS))
 def test_the_runtime_gives_the_bits_of_predict(name: str, n: int, seed: int) -> None:
@@ -74,7 +73,6 @@ def test_the_runtime_gives_the_bits_of_predict(name: str, n: int, seed: int) -> 
     assert_answers(run(graph, scores, key=keys), model, scores, keys)
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", ["1 bins", "100 bins", "subnormal edges, keys", "clips at keys"])
 def test_no_optimisation_changes_a_bit(name: str, level: str) -> None:
@@ -83,7 +81,6 @@ def test_no_optimisation_changes_a_bit(name: str, level: str) -> None:
     assert_answers(run(write(model, outputs=OF_STEPS), scores, level, key=keys), model, scores, keys)
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("opset", [13, 15, 18, 21, None])
 @pytest.mark.parametrize("name", ["100 bins", "100 bins, keys", "clips"])
 def test_opsets(name: str, opset: int | None) -> None:
@@ -99,7 +96,6 @@ def test_the_newest_opset_of_the_onnx_package_is_written() -> None:
     onnx.checker.check_model(write(model_of("10 bins"), opset=onnx.defs.onnx_opset_version()), full_check=True)
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("name", list(MODELS))
 def test_rows_without_an_answer(name: str) -> None:
     model = model_of(name)
@@ -246,7 +242,6 @@ def cells_and_rows(models: fb.ModelSet, n: int) -> tuple[Any, Any, Any]:
     return scores[order], cells[order], keys[order] if needs_key else None
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("opset", [13, 18])
 @pytest.mark.parametrize("name", list(SETS))
 def test_sets_give_the_bits_of_predict(name: str, opset: int) -> None:
@@ -261,7 +256,6 @@ def test_sets_give_the_bits_of_predict(name: str, opset: int) -> None:
         assert same(given[output], models.predict_interval(scores, cells, at=at, tie_keys=keys)[:, end].copy())
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("name", list(SETS))
 @pytest.mark.parametrize("is_column", [False, True])
 def test_unknown_cells(name: str, is_column: bool) -> None:

@@ -74,7 +74,6 @@ def test_bins_and_intervals(engine: Engine, name: str, style: Any) -> None:
         np.testing.assert_array_equal(bits(found), bits(expected))
 
 
-@pytest.mark.sampled
 @dialects
 @pytest.mark.parametrize("name", ["10 bins", "100 bins", "logits", "clips"])
 def test_columns_of_floats_and_integers(engine: Engine, name: str) -> None:

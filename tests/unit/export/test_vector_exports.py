@@ -79,7 +79,6 @@ def assert_kept(model: fb.multi.VectorModel, values: Array, P: Array) -> None:
     np.testing.assert_array_equal(values.argmax(axis=1), P.argmax(axis=1))
 
 
-@pytest.mark.sampled
 @dialects
 @cases
 def test_sql_gives_the_vectors(engine: Engine, k: int, keep_top: bool, kind: str) -> None:

@@ -475,7 +475,6 @@ def plain(text: str) -> str:
     return "\n".join(line for line in about.split("\n") if not line.strip().startswith("dialect ")) + " */" + rest
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "polars"])
 @pytest.mark.parametrize("what", ALL)
 def test_expressions_that_say_what_they_are(what: str, dialect: str) -> None:
