@@ -71,7 +71,7 @@ SETS: dict[str, Callable[[], ModelSet]] = {
     "texts": lambda: _set(TEXTS, ["bins", "one bin"]),
     "texts, keys, pool": lambda: _set(TEXTS, METHODS, "clips"),
     "one bin each": lambda: _set(("x", "y"), ["one bin"]),
-    "many texts": lambda: _set([f"segment \u00e9 {i}" for i in range(2000)], ["bins"], "logits"),
+    "many texts": lambda: _set([f"segment \u00e9 {i}" for i in range(600)], ["bins"], "logits"),
 }
 
 

@@ -15,7 +15,14 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
+
+
+def examples(most: int) -> int:
+    """How many examples a test takes: all of them where each run draws others; else a third, and 20 at least."""
+    return max(20, most // 3) if settings.default.derandomize else most
+
 
 SMALLEST = 5e-324  # the least positive double; multiples of it up to 2.2e-308 are subnormal
 BELOW_ONE = math.nextafter(1.0, 0.0)

@@ -169,6 +169,7 @@ def frozen(column: np.ndarray) -> np.ndarray:
     return copy
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", [200, 140_000], ids=["short", "long"])
 @pytest.mark.parametrize("scheme", ["umd", "ze", "ums", "umb"])
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])

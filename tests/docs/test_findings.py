@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ EXPECTED = {
 }
 
 
+@cache
 def functions(path: Path) -> set[str]:
     """The functions that a file of tests defines: by parsing Python, by their braces in C."""
     text = path.read_text(encoding="utf8")

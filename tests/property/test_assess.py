@@ -16,7 +16,7 @@ from wordings import refuses
 import strategies
 from fastbin import assess, theory
 from reference import assess as exact
-from strategies import CalibrationData
+from strategies import CalibrationData, examples
 
 data_of = strategies.calibration_data
 
@@ -40,7 +40,7 @@ def epsilons_around(table: Sequence[exact.ValueRow]) -> list[float]:
 
 
 @pytest.mark.parametrize("weighting", ["none", "integer"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_tables_and_curves_by_value(weighting: str, drawn: st.DataObject) -> None:
     data = drop_weightless(drawn.draw(data_of(weighting=weighting)))
@@ -70,7 +70,7 @@ def test_tables_and_curves_by_value(weighting: str, drawn: st.DataObject) -> Non
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=data_of(), n_bins=st.integers(1, 25))
 def test_fixed_width_tables(data: CalibrationData, n_bins: int) -> None:
     expected, ece = exact.reliability_diagram(data.scores, data.labels, n_bins)
@@ -83,7 +83,7 @@ def test_fixed_width_tables(data: CalibrationData, n_bins: int) -> None:
 
 
 @pytest.mark.parametrize("weighting", ["none", "integer"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_uniform_mass_tables(weighting: str, drawn: st.DataObject) -> None:
     """Edges are order statistics at ceil(b n / B); equal predictions share a bin; frequencies are repetitions."""
@@ -111,7 +111,7 @@ def test_uniform_mass_tables(weighting: str, drawn: st.DataObject) -> None:
         assert max(table.counts) - min(table.counts) <= 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=data_of(weighting="float"))
 def test_importance_weights_are_weighted_means(data: CalibrationData) -> None:
     if drop_weightless(data) is None:
@@ -138,7 +138,7 @@ def test_importance_weights_are_weighted_means(data: CalibrationData) -> None:
     assert math.isclose(1.0 - curve.area(), table.ece(), abs_tol=1e-12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=data_of(weighting="integer"), n_bins=st.integers(1, 12))
 def test_frequencies_are_repetitions(data: CalibrationData, n_bins: int) -> None:
     if drop_weightless(data) is None:
@@ -159,7 +159,7 @@ def test_frequencies_are_repetitions(data: CalibrationData, n_bins: int) -> None
     assert math.isclose(left.mass_left_out, right.mass_left_out, abs_tol=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=data_of(max_size=40))
 def test_debiased_error_is_the_mean_over_pairs_and_its_error_the_jackknife(data: CalibrationData) -> None:
     rows = list(zip(data.scores, data.labels, strict=True))
@@ -205,7 +205,7 @@ def test_debiased_error_under_importance_weights() -> None:
     assert math.isclose(error.standard_error, math.sqrt(variance), rel_tol=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=data_of(), seed=strategies.seeds)
 def test_brier_score_is_the_sum_of_its_parts(data: CalibrationData, seed: int) -> None:
     n_bins = Random(seed).randrange(1, 12)
@@ -221,7 +221,7 @@ def test_brier_score_is_the_sum_of_its_parts(data: CalibrationData, seed: int) -
 fractions_in_unit = st.fractions(0, 1, max_denominator=12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 9), fractions_in_unit, fractions_in_unit), min_size=1, max_size=8))
 def test_population_risk(atoms: list[tuple[int, Fraction, Fraction]]) -> None:
     total = sum(weight for weight, _, _ in atoms)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import fastbin as fb
 import strategies
 from fitting import FEWER_BINS
-from strategies import LAYOUTS, CalibrationData
+from strategies import LAYOUTS, CalibrationData, examples
 
 SCHEME_AND_TIES = [(scheme, ties) for scheme in ("umd", "ze") for ties in ("whole", "random", "upper")]
 SCHEME_AND_TIES += [("umb", "whole"), ("umb", "random")]
@@ -59,7 +59,7 @@ def little_memory() -> Iterator[None]:
 @pytest.mark.filterwarnings(FEWER_BINS)
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(draw=st.data())
 def test_batches_are_all_rows_at_once(scheme: str, ties: str, weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting, margins=draw.draw(st.booleans())), "data")

@@ -17,6 +17,7 @@ from wordings import refuses
 
 from fastbin import assess
 from reference import multiclass as exact
+from strategies import examples
 
 KINDS = ("class-wise", "top-label", "confusion")
 kinds = pytest.mark.parametrize("multiclass", KINDS)
@@ -44,7 +45,7 @@ def assert_rows_are(rows: Sequence[dict[str, Any]], expected: Sequence[tuple[Any
 
 
 @kinds
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=forecasts())
 def test_rows_and_errors(multiclass: str, data: Forecasts) -> None:
     table = assess.reliability_table(data.rows, data.labels, multiclass=multiclass)
@@ -57,7 +58,7 @@ def test_rows_and_errors(multiclass: str, data: Forecasts) -> None:
     assert list(table.parts) == list(groups)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=forecasts(), n_bins=st.integers(1, 20))
 def test_the_error_of_a_table_is_the_metric(data: Forecasts, n_bins: int) -> None:
     error = assess.reliability_table(data.rows, data.labels, multiclass="class-wise", n_bins=n_bins).ece()
@@ -68,7 +69,7 @@ def test_the_error_of_a_table_is_the_metric(data: Forecasts, n_bins: int) -> Non
 
 
 @kinds
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=forecasts(largest=25))
 def test_the_level_by_chance(multiclass: str, data: Forecasts) -> None:
     level = assess.reliability_table(data.rows, data.labels, multiclass=multiclass).chance_level
@@ -80,7 +81,7 @@ def test_the_level_by_chance(multiclass: str, data: Forecasts) -> None:
 
 
 @kinds
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=forecasts(largest=40))
 def test_frequencies_are_repetitions(multiclass: str, data: Forecasts) -> None:
     counted = assess.reliability_table(data.rows, data.labels, multiclass=multiclass, sample_weight=data.weights)
@@ -93,7 +94,7 @@ def test_frequencies_are_repetitions(multiclass: str, data: Forecasts) -> None:
     np.testing.assert_allclose(counted.chance_level, plain.chance_level, rtol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=forecasts(largest=40))
 def test_top_labels_alone_and_as_a_matrix(data: Forecasts) -> None:
     names = [f"c{j}" for j in range(len(data.rows[0]))]

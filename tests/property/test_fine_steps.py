@@ -25,9 +25,9 @@ from reference.keys import draw_labels
 from reference.two_resolutions import SHARE, bin_candidates, edge_bound, edges_between, n_tied, shifts_to_cap
 from reference.value_maps import value_steps
 from reference.whole_ties import WholeTies, whole_ties
-from strategies import CalibrationData
+from strategies import CalibrationData, examples
 
-EXAMPLES = 30
+EXAMPLES = examples(30)
 HARD = {
     "one row": CalibrationData([0.25], [1]),
     "one row, any score": CalibrationData([0.25], [1], score_range=None),

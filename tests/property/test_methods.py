@@ -21,7 +21,7 @@ from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
 from fitting import FEWER_BINS, assert_same_model, bare, fit, some_map
 from reference import isotonic
 from reference.partitions import explicit_edges
-from strategies import LAYOUTS, CalibrationData
+from strategies import LAYOUTS, CalibrationData, examples
 
 # Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
@@ -33,7 +33,7 @@ WEIGHTINGS = ["none", "integer", "float"]
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(draw=st.data())
 def test_fixed_width(weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
@@ -50,7 +50,7 @@ def test_fixed_width(weighting: str, draw: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(draw=st.data())
 def test_explicit_edges(weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting, margins=draw.draw(st.booleans())), "data")
@@ -66,7 +66,7 @@ def test_explicit_edges(weighting: str, draw: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(
-    ("weighting", "shape", "n_bins"), [("none", "hundredths", 20), ("integer", "clusters", 20), ("float", "hundredths", 10)]
+    ("weighting", "shape", "n_bins"), [("none", "hundredths", 6), ("integer", "clusters", 4), ("float", "hundredths", 3)]
 )
 def test_many_samples_of_fixed_width(weighting: str, shape: str, n_bins: int) -> None:
     """More rows than one block holds. The reference looks at every edge for every row, repeated ones included."""
@@ -75,7 +75,7 @@ def test_many_samples_of_fixed_width(weighting: str, shape: str, n_bins: int) ->
     assert_same_model(fitted.model_, reference.fixed_width(data.scores, data.labels, n_bins, weights=data.weights))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(low=st.floats(-1e308, 1e308), high=st.floats(-1e308, 1e308), n_bins=st.integers(2, 60))
 def test_edges_of_any_range_are_the_nearest_doubles(low: float, high: float, n_bins: int) -> None:
     if not low < high:
@@ -89,7 +89,7 @@ def test_edges_of_any_range_are_the_nearest_doubles(low: float, high: float, n_b
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(draw=st.data())
 def test_tallies_add(weighting: str, draw: st.DataObject) -> None:
     """Any division of the rows, added in any order, is the tally of all rows."""
@@ -114,7 +114,7 @@ def test_tallies_add(weighting: str, draw: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(draw=st.data())
 def test_isotonic(weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting, margins=draw.draw(st.booleans())), "data")
@@ -141,7 +141,7 @@ def test_isotonic(weighting: str, draw: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(draw=st.data())
 def test_interpolated_isotonic(weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
@@ -164,7 +164,7 @@ def test_interpolated_isotonic(weighting: str, draw: st.DataObject) -> None:
     assert fitted.model_.n_samples == data.n_samples
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(draw=st.data())
 def test_ivap(draw: st.DataObject) -> None:
     margins = draw.draw(st.booleans())
@@ -179,7 +179,7 @@ def test_ivap(draw: st.DataObject) -> None:
     assert np.allclose(fitted.predict(np.array(queries)), merged, rtol=1e-15, atol=0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @pytest.mark.filterwarnings(FEWER_BINS)
 @given(
     data=strategies.calibration_data(max_size=60),
@@ -206,7 +206,7 @@ def test_venn_of_bins(data: CalibrationData, scheme: str, ties: str) -> None:
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(draw=st.data())
 def test_monotone_values(weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting), "data")
@@ -243,7 +243,7 @@ METHODS = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("name", list(METHODS))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(draw=st.data())
 def test_row_order_and_repetition_change_no_byte(name: str, weighting: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(max_size=60, weighting=weighting), "data")
@@ -266,7 +266,7 @@ def test_row_order_and_repetition_change_no_byte(name: str, weighting: str, draw
 
 
 @pytest.mark.parametrize("word", ["platt", "temperature", "beta"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=strategies.calibration_data(max_size=60), n_bins=st.sampled_from([1, 2, 5, 10, 100]))
 def test_pulled_back_bins_are_bins_of_the_scaled_score(word: str, data: CalibrationData, n_bins: int) -> None:
     scaler = some_map(word)

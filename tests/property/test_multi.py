@@ -17,9 +17,9 @@ import fastbin as fb
 import strategies
 from fitting import assert_same_model, bare
 from reference.multi import Cells, Part, chosen, class_wise, fewest_per_bin, most_bins, segmented, softmax, top_label
-from strategies import LAYOUTS, CalibrationData
+from strategies import LAYOUTS, CalibrationData, examples
 
-EXAMPLES = 60
+EXAMPLES = examples(60)
 
 # Keys of every kind, of which few or many occur.
 KEY_SHAPES: dict[str, Any] = {

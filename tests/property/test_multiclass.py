@@ -13,6 +13,7 @@ from wordings import refuses
 
 from fastbin import assess
 from reference import multiclass as exact
+from strategies import examples
 
 # Few values, so that they tie within a class and between classes, beside any double.
 PROBABILITIES = st.one_of(st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 1.0]), st.floats(0.0, 1.0))
@@ -41,7 +42,7 @@ def forecasts(draw: Any, largest: int = 80) -> Forecasts:
     return Forecasts(rows.tolist(), rng.integers(0, draw(st.integers(1, k)), n).tolist(), weights.tolist())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=forecasts(), n_bins=st.integers(1, 20))
 def test_calibration_errors(data: Forecasts, n_bins: int) -> None:
     rows, labels = np.array(data.rows), np.array(data.labels)
@@ -52,7 +53,7 @@ def test_calibration_errors(data: Forecasts, n_bins: int) -> None:
     assert math.isclose(assess.class_wise_ece(rows, labels, n_bins=n_bins), expected, rel_tol=1e-9, abs_tol=1e-13)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=forecasts())
 def test_proper_scores(data: Forecasts) -> None:
     rows = np.array(data.rows)
@@ -65,7 +66,7 @@ def test_proper_scores(data: Forecasts) -> None:
     assert math.isclose(assess.multiclass_log_loss(rows, data.labels), expected, rel_tol=1e-9, abs_tol=1e-13)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=forecasts(largest=40), n_bins=st.integers(1, 20))
 def test_frequencies_are_repetitions(data: Forecasts, n_bins: int) -> None:
     rows, labels = map(np.array, data.repeated())
@@ -83,7 +84,7 @@ def test_frequencies_are_repetitions(data: Forecasts, n_bins: int) -> None:
     assert math.isclose(plain, counted, rel_tol=1e-9, abs_tol=1e-13)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=forecasts(), grouping=st.sampled_from(["values", "uniform-mass", "fixed-width"]), n_bins=st.integers(1, 20))
 def test_two_routes_to_one_number(data: Forecasts, grouping: str, n_bins: int) -> None:
     """With one predicted class the top-label error is `ece`; with two classes the scores are the binary ones."""
@@ -97,7 +98,7 @@ def test_two_routes_to_one_number(data: Forecasts, grouping: str, n_bins: int) -
     assert losses[0] == losses[1] or math.isclose(*losses, rel_tol=1e-9, abs_tol=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=forecasts(largest=30))
 def test_names_of_classes_do_not_matter(data: Forecasts) -> None:
     rows, k = np.array(data.rows), len(data.rows[0])

@@ -17,6 +17,7 @@ import strategies
 from fastbin.assess import check_certificate
 from fitting import FEWER_BINS, as_loaded, bare
 from reference.step_model import clamped
+from strategies import examples
 
 CALIBRATORS = {
     "umd": lambda **given: fb.UniformMassBinning(3, **given),
@@ -41,7 +42,7 @@ queries = st.lists(st.one_of(st.sampled_from(HARD), st.floats(allow_nan=False, a
 @pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
 @pytest.mark.parametrize("name", CALIBRATORS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data())
 def test_clipping_is_clamping_by_hand(name: str, data: st.DataObject) -> None:
     drawn = data.draw(strategies.calibration_data())
@@ -72,7 +73,7 @@ def test_clipping_is_clamping_by_hand(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.filterwarnings(FEWER_BINS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data(), scores=queries, seed=strategies.seeds, ties=st.sampled_from(["whole", "random", "isolate"]))
 def test_clipping_is_the_reference(data: st.DataObject, scores: list[float], seed: int, ties: str) -> None:
     drawn = data.draw(strategies.calibration_data())

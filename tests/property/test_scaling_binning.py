@@ -18,7 +18,7 @@ from fitting import FEWER_BINS, fit, some_map
 from reference.samples import in_fit_order
 from reference.step_model import bin_of
 from reference.uniform_mass import boundary_ranks
-from strategies import CalibrationData
+from strategies import CalibrationData, examples
 
 WEIGHTINGS = ["none", "integer", "float"]
 
@@ -35,7 +35,7 @@ WEIGHTINGS = ["none", "integer", "float"]
         *(("whole", w, False) for w in WEIGHTINGS),
     ],
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(draw=st.data())
 def test_double_dipped_scaling_binning(ties: str, weighting: str, keyed: bool, word: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting, keyed=keyed), "data")
@@ -87,7 +87,7 @@ def whole_means(data: CalibrationData, n_bins: int, seed: int, scaled: Callable[
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("ties", "keyed"), [("random", False), ("random", True), ("upper", False), ("upper", True)])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(draw=st.data())
 def test_weights_of_one_change_no_mean(ties: str, keyed: bool, draw: st.DataObject) -> None:
     """Without weights samples are located by rank, with weights by key: two ways to the same means."""
@@ -110,7 +110,7 @@ def test_weights_of_one_change_no_mean(ties: str, keyed: bool, draw: st.DataObje
     [*((ties, weighting, False) for ties in ("whole", "random", "upper") for weighting in WEIGHTINGS),
      ("random", "none", True), ("upper", "none", True)],
 )  # fmt: skip
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(draw=st.data())
 def test_scaling_binning_in_parts(ties: str, weighting: str, keyed: bool, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(weighting=weighting, keyed=keyed), "data")
@@ -187,7 +187,7 @@ def test_many_samples_of_scaling_binning(weighting: str) -> None:
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_many_samples_between_whole_groups(weighting: str) -> None:
     """The leaves of a tree, of which some hold several boundaries: fewer bins than asked, which is said."""
-    data = strategies.make("tree", "follow the rank", 60_000, 2, weighting)
+    data = strategies.make("tree", "follow the rank", 12_000, 2, weighting)
     scaler = some_map("platt")
     with pytest.warns(
         fb.FastbinWarning, match=r"ties='whole' left \d+ of the 25 bins that were asked for: one prob.* no more$"

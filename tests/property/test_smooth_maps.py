@@ -14,7 +14,7 @@ import fastbin as fb
 import strategies
 from fitting import fit
 from reference import value_maps as reference
-from strategies import CalibrationData
+from strategies import CalibrationData, examples
 
 WEIGHTINGS = ["none", "integer", "float"]
 
@@ -77,7 +77,7 @@ DIRECTIONS = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("name", list(SMOOTH))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(draw=st.data())
 def test_no_other_smooth_map_is_more_likely(name: str, weighting: str, draw: st.DataObject) -> None:
     """The loss is convex: where no small step along a free direction lowers it, it is least."""
@@ -110,7 +110,7 @@ def assert_least(name: str, model: fb.BinnedModel, data: CalibrationData) -> Non
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", list(SMOOTH))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(draw=st.data())
 def test_smooth_maps_depend_on_the_samples_alone(name: str, draw: st.DataObject) -> None:
     """Row order changes no byte; frequencies are repetition, and the same as real weights but for what the model counts."""
@@ -129,7 +129,7 @@ def test_smooth_maps_depend_on_the_samples_alone(name: str, draw: st.DataObject)
         assert real.model_.map == fitted.model_.map
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     slopes=st.tuples(st.floats(0, 50), st.floats(0, 50)),
     constant=st.floats(-20, 20),
@@ -161,7 +161,7 @@ every = pytest.mark.parametrize("name", list(METHODS))
 @pytest.mark.sampled
 @every
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(draw=st.data())
 def test_every_fit_succeeds(name: str, weighting: str, draw: st.DataObject) -> None:
     """Without a warning, which would be an error here."""
@@ -176,7 +176,7 @@ def test_every_fit_succeeds(name: str, weighting: str, draw: st.DataObject) -> N
 
 
 @every
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(draw=st.data())
 def test_maps_are_those_of_the_reference(name: str, draw: st.DataObject) -> None:
     """Fitted in loops to the distinct scores, and served by C."""
@@ -197,7 +197,7 @@ def test_maps_are_those_of_the_reference(name: str, draw: st.DataObject) -> None
 
 
 @every
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(draw=st.data())
 def test_maps_depend_on_the_samples_alone(name: str, draw: st.DataObject) -> None:
     """Neither on the order of the rows, nor on whether frequencies are counted out."""

@@ -20,7 +20,7 @@ from fastbin.online import StreamingBinning
 from reference.keys import KEY_ABOVE
 from reference.step_model import Edge
 from reference.stream import Stream, running_variance, uniform_mass_edges
-from strategies import LAYOUTS, CalibrationData
+from strategies import LAYOUTS, CalibrationData, examples
 
 STREAMS = Path(__file__).resolve().parent.parent / "vectors" / "streams.txt"
 
@@ -70,7 +70,7 @@ def twins(first: CalibrationData, n_bins: int, seed: int, ties: str) -> tuple[St
 data_sets = st.booleans().flatmap(lambda margins: strategies.calibration_data(max_size=60, margins=margins))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data(), first=data_sets, seed=strategies.seeds, ties=st.sampled_from(["random", "upper"]))
 def test_any_batches_in_any_layout(data: st.DataObject, first: CalibrationData, seed: int, ties: str) -> None:
     # Samples of the first block come again: ties at the edges are what is hard.
@@ -91,7 +91,7 @@ def test_any_batches_in_any_layout(data: st.DataObject, first: CalibrationData, 
     assert_same_state(stream, expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(first=data_sets, seed=strategies.seeds, keyed=st.booleans())
 def test_update_one_is_update(first: CalibrationData, seed: int, keyed: bool) -> None:
     n_bins = min(5, len(first.scores))
@@ -107,7 +107,7 @@ def test_update_one_is_update(first: CalibrationData, seed: int, keyed: bool) ->
     assert_same_state(stream, expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(first=data_sets, seed=strategies.seeds, cut=st.integers(0, 60))
 def test_merging_is_counting_on_without_the_order(first: CalibrationData, seed: int, cut: int) -> None:
     n_bins = min(4, len(first.scores))
@@ -123,7 +123,7 @@ def test_merging_is_counting_on_without_the_order(first: CalibrationData, seed: 
     assert (left.counts.tolist(), left.label_sums.tolist()) == (swapped.counts.tolist(), swapped.label_sums.tolist())
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=strategies.calibration_data(max_size=60), seed=strategies.seeds)
 def test_going_on_from_a_fit_is_adding_to_its_tally(data: CalibrationData, seed: int) -> None:
     if len(data.scores) < 3:

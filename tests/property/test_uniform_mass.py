@@ -18,7 +18,7 @@ import reference
 import strategies
 from fastbin._fit.rows import BLOCK
 from fitting import assert_same_bits, assert_same_model, promise_suffers
-from strategies import LAYOUTS, MARGIN_SHAPES, SCORE_SHAPES, CalibrationData
+from strategies import LAYOUTS, MARGIN_SHAPES, SCORE_SHAPES, CalibrationData, examples
 
 SCHEME_AND_TIES = [(scheme, ties) for scheme, rules in reference.TIES_OF_SCHEME.items() for ties in rules]
 
@@ -31,7 +31,7 @@ COMBINATIONS = [
 ]  # fmt: skip
 EQUAL_SUMS = [combination[1:] for combination in COMBINATIONS if combination[0] == "ums"]
 SHARED = [(scheme, weighting) for scheme in ("umd", "ze", "umb") for weighting in ("none", "integer", "float")]
-EXAMPLES = 60
+EXAMPLES = examples(60)
 
 
 def most_bins(scheme: str, n_samples: int, split: float = 0.5) -> int:

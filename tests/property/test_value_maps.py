@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import strategies
 from fastbin.scaling.value_maps import MAPS, RECENTRINGS, VALUES, value_steps
 from reference import value_maps as reference
+from strategies import examples
 
 Given = dict[str, Any]
 
@@ -61,7 +62,7 @@ def cells(draw: st.DrawFn, max_size: int = 40, weighting: str = "integer") -> Gi
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("values", VALUES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(draw=st.data())
 def test_values_are_those_of_the_reference(values: str, draw: st.DataObject) -> None:
     given_cells = draw.draw(cells(max_size=25), "cells")
@@ -91,7 +92,7 @@ def test_few_rows_take_temperature_scaling_for_isotonic_regression(rows: tuple[i
 @pytest.mark.sampled
 @pytest.mark.parametrize("weighting", ["integer", "float"])
 @pytest.mark.parametrize("values", VALUES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(draw=st.data())
 def test_every_map_is_defined_for_any_cells(values: str, weighting: str, draw: st.DataObject) -> None:
     """No warning either: warnings are errors here."""
@@ -108,7 +109,7 @@ def test_every_map_is_defined_for_any_cells(values: str, weighting: str, draw: s
         assert value_steps(**given_cells, values=values, recentre=recentre).tobytes() == steps.tobytes()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(draw=st.data())
 def test_pooling_is_the_weighted_projection(draw: st.DataObject) -> None:
     """monotone=True serves the nearest non-decreasing steps, and changes none that do not fall."""
@@ -120,7 +121,7 @@ def test_pooling_is_the_weighted_projection(draw: st.DataObject) -> None:
         assert tight.tobytes() == loose.tobytes()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(draw=st.data(), factor=st.sampled_from([2.0**-30, 0.25, 2.0**40]))
 def test_the_unit_of_weights_does_not_matter(draw: st.DataObject, factor: float) -> None:
     given_cells = draw.draw(cells(weighting="float"), "cells")
@@ -128,7 +129,7 @@ def test_the_unit_of_weights_does_not_matter(draw: st.DataObject, factor: float)
     assert value_steps(**scaled).tobytes() == value_steps(**given_cells).tobytes()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(draw=st.data())
 def test_full_recentring_keeps_the_averages_of_bins(draw: st.DataObject) -> None:
     """Where nothing is pooled or clipped, the mean of the steps of a bin over its rows is its mean label."""

@@ -21,9 +21,9 @@ from reference.keys import KEY_ABOVE, KEY_BELOW, draw_labels, fingerprint
 from reference.step_model import Tally
 from reference.two_resolutions import SHARE, edge_bound, fine_edges, fine_ranks, n_tied, step_counts
 from reference.whole_ties import SCHEMES, WholeTies, whole_ties
-from strategies import LAYOUTS, CalibrationData
+from strategies import LAYOUTS, CalibrationData, examples
 
-EXAMPLES = 60
+EXAMPLES = examples(60)
 RULE_WITHOUT_TIES = {"umd": "upper", "ze": "upper", "umb": "lower"}
 
 
@@ -147,7 +147,7 @@ def test_row_order_and_batches_do_not_change_a_byte(calibrator: Any, draw: st.Da
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(draw=st.data())
 def test_certificates_are_the_reference(scheme: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(max_size=60), "data")

@@ -30,7 +30,11 @@ def _largest(holds: Callable[[Fraction], bool], low: Fraction = Fraction(0), hig
 def binomial_cdf(x: int, n: int, p: Fraction) -> Fraction:
     """P(X <= x) for X ~ Binomial(n, p), exactly."""
     success, failure, whole = p.numerator, p.denominator - p.numerator, p.denominator
-    return Fraction(sum(math.comb(n, i) * success**i * failure ** (n - i) for i in range(x + 1)), whole**n)
+    most, total, power = min(x, n), 0, 1
+    for i in range(most + 1):  # Horner's rule, as powers of long integers take long
+        total = total * failure + math.comb(n, i) * power
+        power *= success
+    return Fraction(total * failure ** (n - most), whole**n)
 
 
 def sidak(alpha: float, n_bins: int) -> float:
@@ -38,6 +42,7 @@ def sidak(alpha: float, n_bins: int) -> float:
     return -math.expm1(math.log1p(-alpha) / n_bins)
 
 
+@cache
 def clopper_pearson(x: int, n: int, alpha: float) -> tuple[float, float]:
     """{p : P(X >= x) > alpha / 2 and P(X <= x) > alpha / 2} (Clopper & Pearson 1934). Exactly 0 at x = 0, 1 at x = n."""
     half = Fraction(alpha) / 2
@@ -193,7 +198,7 @@ def rare_factor(x: int, level: float) -> float:
 
     def largest_mean(holds: Callable[[float], bool]) -> float:
         low, high = 0.0, 10.0 * x + 1000.0
-        for _ in range(100):
+        for _ in range(70):
             middle = (low + high) / 2
             low, high = (middle, high) if holds(middle) else (low, middle)
         return low

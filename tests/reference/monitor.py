@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from reference.keys import cap, row_key
 from reference.step_model import Edge, bin_of
@@ -21,6 +22,7 @@ def _log_term(count: int, ratio: float) -> float:
     return count * math.log(ratio) if ratio > 0.0 else -math.inf
 
 
+@lru_cache(10_000)  # of all bins, a sample changes the counts of one
 def mixture_above(ones: int, zeros: int, limit: float) -> float:
     """The mean over q > limit, by W, of the likelihood ratio (q / limit)^ones ((1 - q) / (1 - limit))^zeros. Simpson's rule."""
     if limit == 0.0 and ones > 0:

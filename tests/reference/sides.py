@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 
 from reference.bounds import _largest, binomial_cdf
 
@@ -39,6 +40,7 @@ def most_ones_of_batch(ones: int, count: int, size: int, tail: float) -> int:
     return most
 
 
+@cache
 def radius_before(count: int, tail: float) -> float:
     """The most that a mean label can be above the lower end of its frequency, whatever it is."""
     return max(ones / count - lower_end(ones, count, tail) for ones in range(count + 1))

@@ -20,7 +20,8 @@ from fastbin import guarantees, theory
 from fastbin._fit.tally import linf_isotonic
 from fastbin.intervals import clopper_pearson, sidak
 
-BOTH = sizes((600, 11), (20_000, 12))
+BOTH = sizes((300, 11), (20_000, 12))
+FEWER = sizes((150, 11), (20_000, 12))  # where a certificate takes a search, or there are many of them
 SCHEMES = ["umd", "ze", "umb", "ums", "fixed-width"]
 # Every population under the main scheme; under the others those that are hard in different ways. (Equal widths do not cut the
 # atoms of "tied" at positions that the simulation knows.)
@@ -38,7 +39,7 @@ def simulated(name: str, scheme: str, repetitions: int, seed: int, n: int = 400,
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize(("repetitions", "seed"), sizes((600, 11), (20_000, 12)))
 @pytest.mark.parametrize(("scheme", "name"), CASES)
 def test_exact_conditional_certificates(scheme: str, name: str, repetitions: int, seed: int) -> None:
     sample = simulated(name, scheme, repetitions, seed)
@@ -82,7 +83,8 @@ ONE_RADIUS = [(name, n, n_bins) for name in POPULATIONS for n, n_bins in ((100, 
 ]
 
 
-@pytest.mark.parametrize(("repetitions", "seed"), sizes((300, 41), (20_000, 42)))
+@pytest.mark.sampled
+@pytest.mark.parametrize(("repetitions", "seed"), sizes((200, 41), (20_000, 42)))
 @pytest.mark.parametrize(("name", "n", "n_bins"), ONE_RADIUS)
 def test_one_radius_for_all_bins(name: str, n: int, n_bins: int, repetitions: int, seed: int) -> None:
     repetitions = min(repetitions, 5000) if n == 10_000 else repetitions
@@ -118,6 +120,7 @@ def test_ece_certificates(scheme: str, name: str, repetitions: int, seed: int) -
     assert_at_most(failures, repetitions)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("repetitions", "seed"), BOTH)
 @pytest.mark.parametrize("name", list(POPULATIONS))
 @pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
@@ -140,7 +143,7 @@ def test_promises_made_before_the_labels(scheme: str, name: str, repetitions: in
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize(("repetitions", "seed"), FEWER)
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 4])
 @pytest.mark.parametrize("scheme", ["umd", "ze", "fixed-width"])
 def test_the_ece_of_few_bins(scheme: str, n_bins: int, repetitions: int, seed: int) -> None:
@@ -169,7 +172,7 @@ def test_promises_from_the_counts_alone(scheme: str, name: str, repetitions: int
         assert_mean_at_most(np.array(misses), ALPHA)
 
 
-@pytest.mark.parametrize(("repetitions", "seed"), BOTH)
+@pytest.mark.parametrize(("repetitions", "seed"), FEWER)
 @pytest.mark.parametrize("name", ["linear", "rare", "wave"])
 def test_values_made_monotone_by_looking_at_them(name: str, repetitions: int, seed: int) -> None:
     # The values depend on the labels, and the certificate about them holds with the same alpha.

@@ -43,7 +43,7 @@ def rates_of(table: assess.ReliabilityTable, P: Any, truth: Any) -> Any:
 
 
 @pytest.mark.parametrize("multiclass", ["class-wise", "top-label", "confusion"])
-@pytest.mark.parametrize(("n", "runs"), sizes((300, 150), (1000, 1000)))
+@pytest.mark.parametrize(("n", "runs"), sizes((300, 60), (1000, 1000)))
 def test_all_intervals_hold_at_once(multiclass: str, n: int, runs: int) -> None:
     """The truth is not the prediction: it is drawn towards the first class."""
     for name, predictor in PREDICTORS.items():

@@ -67,6 +67,7 @@ def missed(design: Design, runs: int) -> Missed:
     return Missed(*(found / runs).tolist())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("runs", sizes(25, 2000))
 @pytest.mark.parametrize("name", list(DESIGNS))
 def test_intervals_that_allow_for_clusters_hold(name: str, runs: int) -> None:

@@ -36,7 +36,8 @@ SIZES = [
 
 @pytest.mark.parametrize(("scheme", "at_each", "_"), SIZES)
 def test_from_four_scores_on_every_seed_keeps_the_promise(scheme: str, at_each: int, _: int) -> None:
-    pairs = [(k, rate, seed) for k in (4, 5, 21) for rate in RATES for seed in SEEDS]
+    seeds = SEEDS if at_each >= 1000 else SEEDS[::4]
+    pairs = [(k, rate, seed) for k in (4, 5, 21) for rate in RATES for seed in seeds]
     highest = limit(at_each, len(pairs))
     failed = {pair: failure_rate(scheme, *pair, at_each) for pair in pairs}
     assert max(failed.values()) <= highest, {pair: rate for pair, rate in failed.items() if rate > highest}

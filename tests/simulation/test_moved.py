@@ -99,7 +99,7 @@ def false_alarms(target: tuple[float, int], repetitions: int, n_outcomes: int, e
     return alarms
 
 
-MONITORED = sizes((40, 4000), (400, 20_000))
+MONITORED = sizes((25, 4000), (400, 20_000))
 
 
 @pytest.mark.parametrize(("repetitions", "n_outcomes"), MONITORED)

@@ -64,6 +64,7 @@ def labelled(rates: Array, rule: Rule, rng: np.random.Generator) -> tuple[npt.ND
     return counts, ones
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("repetitions", "seed"), sizes((200, 1), (5000, 2)))
 @pytest.mark.parametrize("epsilon", [0.05, 0.1])
 @pytest.mark.parametrize("name", list(TRUTHS))
@@ -134,6 +135,7 @@ def test_the_whole_way_of_a_plan(ties: bool, repetitions: int, seed: int) -> Non
     assert_at_most(missed, repetitions)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("repetitions", "seed"), sizes((25, 7), (2000, 8)))
 @pytest.mark.parametrize(("size", "drawn"), [(1000, 300), (5000, 1000), (5000, 2500)])
 @pytest.mark.parametrize("name", ["flat", "linear", "flat .02"])

@@ -6,6 +6,7 @@ draws rows with replacement, and classes by the chances. So the truth of a bin, 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ def softmax(logits: Array) -> Array:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
+@cache
 def population(k: int, kind: str) -> Rows:
     """Chances of k classes, and raw scores that are too sure by half, with zeros where they are small."""
     rng = np.random.default_rng(k)
@@ -84,6 +86,7 @@ def misses(model: VectorModel, rows: Rows, about: str, alpha: float = ALPHA) -> 
 CASES = [(3, "plain", 300), (3, "zeros", 1000), (10, "rare", 1000), (10, "empty", 500), (10, "bimodal", 1000)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("k", "kind", "n"), CASES)
 @pytest.mark.parametrize("about", ["calibration rows", "population"])
 def test_few_samples_miss(k: int, kind: str, n: int, about: str) -> None:

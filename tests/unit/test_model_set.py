@@ -63,7 +63,7 @@ def test_the_pool_is_the_last_model() -> None:
 
 def test_models_keep_their_set_alive() -> None:
     model = fb.ModelSet({1: NORTH})[1]
-    gc.collect()
+    gc.collect(1)
     assert model == NORTH
     assert np.array_equal(model.predict(SCORES), NORTH.predict(SCORES))
 

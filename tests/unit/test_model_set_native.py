@@ -147,14 +147,14 @@ def test_lent_models_keep_the_set_and_free_nothing() -> None:
     set_is_there, model = weakref.ref(models), models[2]
     data, values = model.to_bytes(), model.values
     del models, model
-    gc.collect()
+    gc.collect(1)
     assert set_is_there() is not None
     assert len(values) == 3
     again = set_is_there()
     assert again is not None
     assert again[2].to_bytes() == data
     del again, values
-    gc.collect()
+    gc.collect(1)
     assert set_is_there() is None
 
 
@@ -181,7 +181,7 @@ def test_models_in_cycles_with_their_set() -> None:
         models = flat([2, 3], np.array([1, 2]))
         models.kept = [models[1], models[2], models]
         del models
-    gc.collect()
+    gc.collect(1)
 
 
 def test_numbers_of_models() -> None:

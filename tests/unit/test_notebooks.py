@@ -157,6 +157,7 @@ def test_a_million_bins_are_shown_at_once() -> None:
     for text in shown:
         assert "1,000,000 bins" in text
         assert "999999" in text
+    n //= 20
     words, _ = assess.reliability_table(np.arange(n) / n, np.arange(n) % 2, grouping="values")._words()
     assert {len(column) for column in words.values()} == {table.LONG}
     assert words["count"][0] == "1"

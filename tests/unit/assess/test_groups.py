@@ -22,9 +22,10 @@ from fastbin.intervals import clopper_pearson, sidak
 from reference import assess as laws
 from reference import multiclass as exact
 from reference.label_sums import poisson_binomial
+from strategies import examples
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.2, 1 / 3, 0.9, 1.0]), st.integers(0, 1), st.integers(-1, 2)), min_size=1))
 def test_tables_are_the_reference(rows: list[tuple[float, int, int]]) -> None:
     predictions, labels, groups = (list(column) for column in zip(*rows, strict=True))
@@ -209,7 +210,7 @@ def test_twelve_of_four_hundred_at_two_percent() -> None:
     assert (check.rates[0], check.verdict) == (0.03, "not contradicted")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_p_values_are_those_of_the_reference(drawn: Any) -> None:
     values = st.sampled_from([0.0, 1e-9, 0.01, 0.02, 0.3, 0.5, 0.9, 1.0])

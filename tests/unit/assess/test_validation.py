@@ -26,6 +26,7 @@ from fastbin.assess.verdict import NEW_ROWS
 from reference import assess as laws
 from reference import validation as slow
 from reference.label_sums import poisson_binomial
+from strategies import examples
 
 RNG = np.random.default_rng(0)
 N = 1200
@@ -161,7 +162,7 @@ def test_what_means_determine_is_the_same_and_the_rest_is_none_and_listed(of_arr
 # ------------------------------------------------------------------------------------------------- figures
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(drawn=st.data())
 def test_figures_are_those_of_the_reference(drawn: Any) -> None:
     values = st.sampled_from([0.0, -0.0, 1e-9, 0.02, 0.25, 0.5, 0.9, 1.0])

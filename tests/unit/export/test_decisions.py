@@ -95,6 +95,7 @@ def verified(model: BinnedModel, text: Any) -> None:
     assert "decision" in result.outputs
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["2 bins", "10 bins, keys", "clips at keys", "subnormal edges"])
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "polars"])
 def test_sql(name: str, dialect: str) -> None:

@@ -41,7 +41,7 @@ def _run(folder: Path, *arguments: str) -> str:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("n", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [8_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", EVERY, ids=lambda case: case.about)
 def test_answers_have_the_bits_of_predict(modules: Path, tmp_path: Path, case: Case, n: int) -> None:
     rows = compiled.rows_of(case, n)

@@ -437,7 +437,7 @@ def _nested(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
-HUGE = 300_000  # characters
+HUGE = 100_000  # characters
 BARE = fb.export.json(fb.BinnedModel.from_parts(edges=[], values=[0.5]))
 
 

@@ -15,7 +15,7 @@ from sql_engines import EMBEDDED, DuckDB, Engine, SQLite, answers_of, as_texts, 
 import fastbin as fb
 import fastbin.export
 
-SIZES = [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
+SIZES = [8_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
 WITH_TABLES = tuple(name for name in EMBEDDED if name != "polars")
 MANY_KNOTS = "spline with a clip"  # more than the parser of SQLite takes
 

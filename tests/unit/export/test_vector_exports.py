@@ -105,15 +105,22 @@ def test_onnx_gives_the_vectors(k: int, keep_top: bool, kind: str, opset: int) -
     assert (found["fastbin.kind"], found["fastbin.classes"]) == ("vector", str(list(range(k))))
 
 
-@dialects
-def test_fifty_classes_and_no_more(engine: Engine) -> None:
+@cache
+def fifty_classes_and_one_more() -> tuple[Array, fb.multi.VectorCalibration, fb.multi.VectorCalibration]:
+    """Rows of fifty classes, what was fitted to them, and to one class more."""
     rng = np.random.default_rng(0)
     P = rng.dirichlet(np.full(51, 0.5), 600)
     truth = np.append(np.arange(51), rng.integers(0, 51, 549))
     many = fb.multi.VectorCalibration(calibrator=fb.UniformMassBinning(4)).fit(P, truth)
-    refuses("InputError model", fb.export.sql, many, [f"p{at}" for at in range(51)], dialect=engine.dialect)
     P, truth = P[:, :50] / P[:, :50].sum(axis=1, keepdims=True), np.minimum(truth, 49)
     most = fb.multi.VectorCalibration(keep_top=True, calibrator=fb.UniformMassBinning(4)).fit(P, truth)
+    return P, most, many
+
+
+@dialects
+def test_fifty_classes_and_no_more(engine: Engine) -> None:
+    P, most, many = fifty_classes_and_one_more()
+    refuses("InputError model", fb.export.sql, many, [f"p{at}" for at in range(51)], dialect=engine.dialect)
     engine.load(columns_of(P[:20]))
     query = fb.export.sql(most, list(columns_of(P)), dialect=engine.dialect)
     for key in (0, 49):

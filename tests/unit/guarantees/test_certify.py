@@ -23,6 +23,7 @@ from fastbin._fit.tally import linf_isotonic
 from oracle import Case, cases, close, number
 from reference import bounds as reference
 from reference import formulas
+from strategies import examples
 
 # ---------------------------------------------------------------------------------------------- the exact certificate
 
@@ -46,7 +47,7 @@ def models(draw: st.DrawFn) -> Fitted:
     return fitted(sums, counts, values=np.array(values))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(models(), st.floats(0.01, 0.5), st.sampled_from(["conditional", "marginal"]))
 def test_exact_radii_equal_the_reference_for_any_values(model: Fitted, alpha: float, kind: str) -> None:
     certificate = guarantees.certify(model, alpha, kind, "clopper-pearson")

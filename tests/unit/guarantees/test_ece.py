@@ -25,6 +25,7 @@ def mean_deviation(n: int, p: float) -> float:
     return sum(chance * abs(x / n - p) for x, chance in enumerate(law))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 101])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.1), (0.2, 0.3), (0.9, 1.0), (0.4, 0.6), (0.0, 0.0), (1.0, 1.0)])
 def test_mean_deviations_are_the_largest_and_hardly_larger(n: int, low: float, high: float) -> None:
@@ -161,6 +162,7 @@ def test_small_bins_ties_and_scores_without_labels_have_it_by_the_conditional_pr
         assert cal.certificate(kind="ece").epsilon == cal.certificate().epsilon
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", sizes(100, 5000))
 @pytest.mark.parametrize("name", ["linear", "flat", "rare", "wave", "sharp"])
 def test_the_promise_of_two_resolutions_holds(name: str, repetitions: int) -> None:

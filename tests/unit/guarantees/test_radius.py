@@ -21,6 +21,7 @@ from fastbin.guarantees import radius as of_radius
 from fastbin.guarantees.law import failures_beyond, near_failures
 from fastbin.guarantees.radius import failures_within
 from reference import joint as reference
+from strategies import examples
 
 # ---------------------------------------------------------------------------------------------- before labels are seen
 
@@ -31,7 +32,7 @@ LARGEST_ALPHA = 0.5 - 2 * ROUNDING
 small_cells = st.lists(st.tuples(st.integers(0, 16), st.sampled_from([0.0, 0.0, 0.125])), min_size=1, max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(small_cells.filter(lambda cells: any(count for count, _ in cells)), st.floats(0.001, 0.5))
 @example([(2, 0.0)], 0.5)
 def test_the_common_radius_equals_the_exact_search(cells: list[tuple[int, float]], alpha: float) -> None:
@@ -42,7 +43,7 @@ def test_the_common_radius_equals_the_exact_search(cells: list[tuple[int, float]
     assert radius >= reference.common_radius(counts, alpha + ROUNDING, shifts) - 3e-12
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.integers(1, 2000), min_size=1, max_size=20), st.floats(1e-6, LARGEST_ALPHA))
 @example([2], LARGEST_ALPHA)
 def test_the_common_radius_is_never_above_the_largest_at_sidak_and_never_below_the_largest_at_alpha(
@@ -133,7 +134,7 @@ labelled_cells = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(labelled_cells, st.floats(0.01, 0.5))
 @example([(1, 0)], 0.5)
 @example([(20, 10), (20, 0)], 0.1)
@@ -158,6 +159,7 @@ def test_labels_that_are_half_ones_say_nothing_more_than_counts(count: int, n_bi
     assert halves == pytest.approx(guarantees.common_radius(counts, 0.1), abs=2e-12)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("n", "n_bins", "rates", "asked"),
     [

@@ -20,6 +20,7 @@ from fastbin._base.ranks import n_slices
 from fastbin.guarantees import rising
 from fitting import FEWER_BINS
 from reference import rising as reference
+from strategies import examples
 
 
 def rows(n: int, seed: int = 3, decimals: int = 9) -> tuple[Any, Any]:
@@ -61,7 +62,7 @@ def test_the_number_of_slices(n: int, expected: int) -> None:
 
 
 @pytest.mark.filterwarnings(FEWER_BINS, "ignore:ties left")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=strategies.calibration_data(max_size=400, weighting="none"), seed=strategies.seeds)
 def test_fits_keep_the_slices_of_the_reference(data: Any, seed: int) -> None:
     options = {"seed": seed, "score_range": data.score_range}
@@ -167,6 +168,7 @@ def test_known_bounds() -> None:
     assert 0.4087285587 < of_rows < 0.40874
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("count", "share", "n"), [(4, 0.3, 100), (19, 0.76, 59), (40, 0.45, 1000), (900, 0.25, 100_000)])
 def test_the_moment_of_an_interval_bounds_all_inside(count: int, share: float, n: int) -> None:
     grid, bounds = np.array(reference.places(n)), rising._moments(count, share, n)
@@ -198,7 +200,7 @@ def test_the_bound_is_that_of_the_reference(drawn: list[tuple[int, float, float,
         assert min(1.0, expected) - 1e-9 <= bound <= 1.02 * expected + 0.002
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=5), st.data())
 def test_no_law_on_an_interval_has_a_greater_mean_distance(low: float, width: float, parts: list[float], data: Any) -> None:
     places = np.array([low - 0.5 + width * part for part in parts])

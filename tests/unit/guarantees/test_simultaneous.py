@@ -22,6 +22,7 @@ from fastbin.guarantees.evidence import alpha_of_edges
 from fastbin.guarantees.n_bins import interior_counts
 from fastbin.guarantees.simultaneous import share_alpha
 from reference import joint as reference
+from strategies import examples
 
 # ---------------------------------------------------------------------------------------------- one certificate
 
@@ -309,7 +310,7 @@ tallies = st.lists(st.integers(0, 25), min_size=1, max_size=4).flatmap(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(tallies, min_size=1, max_size=4).filter(lambda models: any(n for _, c in models for n in c)), st.floats(0.01, 0.5)
 )
@@ -397,12 +398,13 @@ def test_a_rest_of_steps_has_its_part_in_sets_too() -> None:
     assert part.radii[0] != alone.radii[0]
 
 
-def test_ten_thousand_models_take_seconds() -> None:
-    models = [uniform_mass(1000 + i % 50) for i in range(10_000)]
+@pytest.mark.parametrize(("n_models", "seconds"), [(3000, 4.5), pytest.param(10_000, 15.0, marks=pytest.mark.slow)])
+def test_ten_thousand_models_take_seconds(n_models: int, seconds: float) -> None:
+    models = [uniform_mass(1000 + i % 50) for i in range(n_models)]
     for compute in (guarantees.certify_set, guarantees.set_intervals):
         started = time.perf_counter()
         compute(models)  # type: ignore[operator]
-        assert time.perf_counter() - started < 15.0
+        assert time.perf_counter() - started < seconds
 
 
 # ------------------------------------------------------------------------------------------------- how models share alpha
@@ -438,7 +440,7 @@ def test_known_common_radii(sizes: list[int], n_bins: int, hoeffding: float, lar
 sizes_of_models = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 50)), min_size=1, max_size=30)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(sizes_of_models, st.floats(1e-9, 0.5))
 def test_shares_multiply_to_alpha(models: list[tuple[int, int]], alpha: float) -> None:
     counts, bins = np.array(models).T
@@ -453,7 +455,7 @@ def test_shares_multiply_to_alpha(models: list[tuple[int, int]], alpha: float) -
     assert (np.diff(levels[order])[same] <= 1e-15).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 500), st.integers(1, 20)), min_size=2, max_size=6), st.floats(0.001, 0.5))
 def test_shares_equal_the_reference(models: list[tuple[int, int]], alpha: float) -> None:
     counts, bins = (list(column) for column in zip(*models, strict=True))

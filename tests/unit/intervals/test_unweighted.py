@@ -23,6 +23,7 @@ from fresh_python import run_python
 from oracle import Case, cases, close
 from reference import bounds as reference
 from reference import formulas
+from strategies import examples
 
 ALL = [intervals.clopper_pearson, intervals.hoeffding, intervals.empirical_bernstein, intervals.wilson, intervals.beta_binomial]
 
@@ -44,7 +45,7 @@ def test_clopper_pearson_is_the_exact_interval_for_every_small_tally(alpha: floa
         np.testing.assert_allclose(interval, reference.clopper_pearson(x, n, alpha), atol=2e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tallies(), st.floats(1e-6, 0.5))
 def test_clopper_pearson_equals_exact_rational_arithmetic(tally: tuple[int, int], alpha: float) -> None:
     x, n = tally
@@ -106,7 +107,7 @@ def test_clopper_pearson_at_a_tiny_alpha_keeps_both_tails() -> None:
     assert math.isclose(1.0 - upper[0], expected, rel_tol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tallies(), st.floats(1e-6, 0.5))
 def test_hoeffding_and_bernstein_follow_their_formulas(tally: tuple[int, int], alpha: float) -> None:
     x, n = tally
@@ -117,7 +118,7 @@ def test_hoeffding_and_bernstein_follow_their_formulas(tally: tuple[int, int], a
         np.testing.assert_allclose(found, [max(0.0, x / n - radius), min(1.0, x / n + radius)], atol=1e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(tallies(200), st.floats(1e-6, 0.5))
 def test_beta_binomial_equals_the_slow_root_search(tally: tuple[int, int], alpha: float) -> None:
     x, n = tally
@@ -215,7 +216,7 @@ def test_theorem6_and_the_boundary_it_simplifies(case: Case) -> None:
 
 
 @given(st.floats(0, 1e6), st.integers(1, 10**6), st.floats(1e-9, 0.5))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_time_uniform_radii_equal_the_formulas(variance: float, count: int, alpha: float) -> None:
     clipped = max(1.0, variance)
     for bound, formula in ((theory.theorem6, formulas.theorem_6_radius), (intervals.stitched, formulas.stitched_radius)):

@@ -15,6 +15,7 @@ from wordings import refused
 from fastbin import InputError, InputTypeError, intervals, theory
 from fastbin.intervals.weighted import WeighedRows, _theorem10_radius
 from oracle import Case, cases, close
+from strategies import examples
 
 FROM_ROWS = [intervals.weighted_empirical_bernstein, intervals.betting, intervals.betting_in_order]
 
@@ -73,7 +74,7 @@ def slow_betting(weights: Sequence[float], labels: Sequence[int], alpha: float, 
     return _both_ends(lower_end, labels)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(samples(), st.floats(0.001, 0.5))
 def test_bernstein_and_betting_equal_their_definitions(sample: tuple[list[float], list[int], float], alpha: float) -> None:
     weights, labels, bound = sample
@@ -83,7 +84,7 @@ def test_bernstein_and_betting_equal_their_definitions(sample: tuple[list[float]
     np.testing.assert_allclose(found, slow_betting(weights, labels, alpha, bound), atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(samples(), st.floats(0.001, 0.5), st.integers(0, 2**64 - 1))
 def test_betting_in_order_rejects_exactly_what_a_martingale_reaches(
     sample: tuple[list[float], list[int], float], alpha: float, seed: int

@@ -253,6 +253,7 @@ def test_they_are_estimators_like_others(estimator: Any) -> None:
 # ------------------------------------------------------------------------------------------------- per_class="auto"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("calibrator", [None, fb.CertifiedCalibration()])
 @pytest.mark.parametrize("shares", ["equal", "zipf"])
 @pytest.mark.parametrize("k", [3, 10, 26, 100])

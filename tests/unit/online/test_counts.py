@@ -14,6 +14,7 @@ import fastbin as fb
 from fastbin.online import CalibrationMonitor, StreamingBinning
 from fastbin.online.streaming import row_of_each_bin
 from monitored import VALUES, outcomes, refuses, served
+from strategies import examples
 
 
 def tallied(model: Any, scores: np.ndarray, labels: np.ndarray, tie_keys: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -24,7 +25,7 @@ def tallied(model: Any, scores: np.ndarray, labels: np.ndarray, tie_keys: Any = 
 # ------------------------------------------------------------------------------------------------- monitors
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     days=st.lists(st.integers(0, 190), min_size=1, max_size=5), seed=st.integers(0, 2**32), shift=st.floats(-0.1, 0.1),
     tolerance=st.sampled_from([0.0, 0.05]),

@@ -26,6 +26,7 @@ from fastbin.online.evidence import TwoSidedMixture
 from monitored import EDGES, VALUES, of_earlier_version, outcomes, refuses, run, served
 from reference.keys import KEY_ABOVE
 from reference.monitor import Monitor, mixture_above, mixture_below, tolerated_interval, two_sided_mixture
+from strategies import examples
 
 SMOOTH = fb.BinnedModel.from_parts(
     edges=[], values=[], scheme="platt", kind="smooth", map="logistic", map_parameters=(1.0, 0.0)
@@ -57,7 +58,7 @@ def test_the_mean_over_bins_meets_the_exact_cases(case: oracle.Case) -> None:
     assert math.log(sum(each) / len(each)) == pytest.approx(case.expected["log_e"], abs=case.tolerance)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     ones=st.integers(0, 100),
     zeros=st.integers(0, 100),
@@ -117,7 +118,7 @@ def test_evidence_of_earlier_versions_is_its_reference(tolerance: float, rates: 
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 400), drift=st.sampled_from([0.0, 0.1, 0.4]))
 def test_batches_do_not_matter(seed: int, n: int, drift: float) -> None:
     rng = Random(seed)

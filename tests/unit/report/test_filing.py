@@ -63,6 +63,7 @@ def test_lines_to_sign_have_what_was_given_and_nothing_else() -> None:
     assert cells[1:] == [[signer, "", "", "", ""] for signer in SIGNERS[1:]]
 
 
+@pytest.mark.usefixtures("drawn_anew")
 def test_no_clock_is_read(found: Any) -> None:
     page = render_report(found)
     assert page == render_report(found)

@@ -125,6 +125,7 @@ def test_other_methods_are_models_calibrators_or_predictions(model: fb.BinnedMod
         assess_model(model, scores, labels, others={"set": fb.ModelSet({"north": model})})
 
 
+@pytest.mark.usefixtures("drawn_anew")
 def test_a_fitted_calibrator_is_accepted_like_its_model() -> None:
     calibrator = fb.UniformMassBinning(n_bins=4).fit(*sample(500, seed=7))
     of_calibrator, of_model = (assess_model(model, *sample(500, seed=6)) for model in (calibrator, calibrator.model_))
@@ -272,6 +273,7 @@ def outline(page: str) -> Outline:
     return parser
 
 
+@pytest.mark.usefixtures("drawn_anew")
 def test_the_page_is_whole_and_needs_nothing_else(found: Assessment) -> None:
     page = render_report(found, title="Scorecard 7", model_source="credit.fbm", test_source="test.csv", date=DAY)
     seen = outline(page)
@@ -340,6 +342,7 @@ def test_models_of_every_kind_have_a_page(kind: str) -> None:
     assert found.why_no_certificate is not None
 
 
+@pytest.mark.usefixtures("drawn_anew")
 def test_a_file_is_written_whole_or_not_at_all(found: Assessment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "report.html"
     write_report(path, found, date=DAY)

@@ -113,6 +113,7 @@ def test_sets_without_a_certificate_and_cells_without_rows() -> None:
     assert "verdict" in json.dumps(assessed.to_dict())
 
 
+@pytest.mark.usefixtures("drawn_anew")
 def test_the_page(found: Assessment) -> None:
     pytest.importorskip("matplotlib")
     page = render_report(found, title="By <region>", model_source="regions.fbm")

@@ -35,6 +35,7 @@ def moved(calibrator: Any = None, **changes: Any) -> shift.LabelShift:
 # ------------------------------------------------------------------------------------------------- the interval
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("alpha", [0.1, 1e-4])
 @pytest.mark.parametrize(
     ("n", "rate", "n_target", "target"), [(400, 0.5, 300, 0.1), (2000, 0.2, 4000, 0.02), (60, 0.5, 30, 0.9)]

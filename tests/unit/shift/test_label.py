@@ -101,6 +101,7 @@ def saerens_em(posteriors: np.ndarray, p: float, start: float, rounds: int) -> f
     return q
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(6))
 def test_em_climbs_to_the_same_maximum(seed: int) -> None:
     rng = np.random.default_rng(seed)
