@@ -185,40 +185,15 @@ def test_one_word_is_one_class() -> None:
     assert set(twice) >= STAND_TWICE, f"no longer twice, take it off the list: {STAND_TWICE - set(twice)}"
 
 
-PYTHON_FUNCTION = re.compile(r"^( *)(?:async )?def (\w+)\(")
-
-
 def python_functions(path: Path) -> Iterator[tuple[str, int]]:
-    """Each function of a Python file with its length, its docstring not counted where it decides.
-
-    A file is read as a tree, which takes long, only if a function is too long with all that is in it. Lines of strings that
-    begin in the first column end no function.
-    """
-    text = path.read_text(encoding="utf8")
-    lengths = list(lengths_by_indent(STRINGS.sub(lambda match: match.group().replace("\n", "\n" + 80 * " "), text)))
-    if all(length <= MAX_FUNCTION_LINES for _, length in lengths):
-        yield from ((f"{path.relative_to(ROOT)}:{line}", length) for line, length in lengths)
-        return
-    for node in ast.walk(ast.parse(text)):
+    """Each function of a Python file with its length, its docstring not counted."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             assert node.end_lineno is not None
             length = node.end_lineno - node.lineno + 1
             if ast.get_docstring(node) is not None and (end := node.body[0].end_lineno) is not None:
                 length -= end - node.body[0].lineno + 1
             yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", length
-
-
-def lengths_by_indent(text: str) -> Iterator[tuple[int, int]]:
-    """The line and the length of each function of Python: up to where a line is indented no deeper, a closing bracket aside."""
-    lines = text.splitlines()
-    for start, line in enumerate(lines):
-        head = PYTHON_FUNCTION.match(line)
-        if head is None:
-            continue
-        end = start + 1
-        while end < len(lines) and (not lines[end].strip() or lines[end].startswith((head[1] + " ", head[1] + ")"))):
-            end += 1
-        yield start + 1, end - start
 
 
 CYTHON_FUNCTION = re.compile(r"^(\s*)(?:def|cdef(?!\s+class)|cpdef)\s[^\n]*?(\w+)\(")

@@ -23,11 +23,10 @@ number: int = model.predict([0.1])
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For both tests of mypy, which reads the package once then; and in later runs what has changed alone."""
-    kept: pytest.Cache | None = getattr(request.config, "cache", None)
+def one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For both tests of mypy, which reads the package once then."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MYPY_CACHE_DIR", str(kept.mkdir("mypy") if kept else tmp_path_factory.mktemp("mypy")))
+        patch.setenv("MYPY_CACHE_DIR", str(tmp_path_factory.mktemp("mypy")))
         yield
 
 
