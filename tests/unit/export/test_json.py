@@ -249,6 +249,11 @@ REFUSED: dict[str, tuple[dict[str, Any], Change]] = {
     r"^model.edges\[1\] is 0.25; an edge that does not come before 0.25": (
         MODEL, lambda document: document["model"].update(edges=[0.25, 0.25], edge_keys=[16 * "7", 16 * "6"]),
     ),
+    r"^model.edges\[2\] is 0.25; an edge that does not come before 0.25": (
+        MODEL, lambda document: document["model"].update(
+            edges=3 * [0.25], edge_keys=[16 * "6", 16 * "8", 16 * "7"], values=4 * [0.5], counts=4 * [4], label_sums=4 * [2],
+        ),
+    ),
     r"^model.values\[0\] is 1.5; a number from 0.0 to 1.0 is expected": (MODEL, put("model", "values", 0, 1.5)),
     r"^model.values\[2\] is -1.0; a number from 0.0 to 1.0": (MODEL, put("model", "values", 2, -1)),
     r"^model.pairs\[1\]\[0\] is 2.0; a number from 0.0 to 1.0": (
