@@ -72,9 +72,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Twenty thousand tests are a million objects that stay: the garbage collector need not look at them again and again."""
-    gc.collect()
-    gc.freeze()
+    """Twenty thousand tests are a million objects that stay: the garbage collector looks at them less often."""
     gc.set_threshold(20_000, 20, 20)  # the references make fractions and tuples by the million
 
 
