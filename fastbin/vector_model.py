@@ -92,7 +92,7 @@ class VectorModel(Saved, NativeVectorModel):
         of_key = {key: self._model(number, BinnedModel) for number, key in enumerate(self._keys)}
         return {key: of_key[key] for key in self.classes}
 
-    @cached_property
+    @property  # views that an object kept of its own memory would keep it for ever
     def vector(self) -> VectorMap:
         """The parameters of the map, and its evidence bins; arrays are read-only views of the model's own memory."""
         return VectorMap(**self._vector)

@@ -127,8 +127,6 @@ cdef class SetOwner:
         `keys` are an int64 array or a list of texts. C checks all but the lengths of arrays.
         """
         cdef bytes text
-        if self.set != NULL:
-            raise TypeError("a set is filled once")
         spec.struct_size, spec.n_keys = sizeof(fastbin_set_spec), len(keys)
         if isinstance(keys, list):
             encoded = [key.encode("utf-8", "surrogatepass") for key in keys]  # C refuses surrogates
@@ -157,19 +155,24 @@ cdef class SetOwner:
         cdef fastbin_vector_map vector_map
         cdef ModelOwner model
         cdef Py_ssize_t i, n = len(models)
+        cdef bint is_made = False
         cdef list taken = []
         cdef fastbin_model **every = <fastbin_model **>PyMem_Calloc(2 * max(n, 1), sizeof(void *))
         cdef fastbin_model **copies = every + n  # NULL for those that are taken over
         if every == NULL:
             raise MemoryError
         try:
+            if self.set != NULL:
+                raise TypeError("a set is filled once")
             for i in range(n):
+                if models[i] is None:
+                    raise TypeError("a model is missing")
                 model = models[i]
                 if model.model == NULL:
                     model._refuse_empty()
                 if model.for_set and not model.is_lent:
-                    every[i], model.is_lent = model.model, True  # a model that is listed twice is copied the second time
                     taken.append(model)
+                    every[i], model.is_lent = model.model, True  # a model that is listed twice is copied the second time
                 else:
                     succeed(fastbin_make_model(&model.spec, True, &copies[i]))
                     every[i] = copies[i]
@@ -180,13 +183,14 @@ cdef class SetOwner:
                 describe_vector(vector, &vector_map, len(keys))
                 spec.vector = &vector_map
             self._make(&spec, every, keys, model_of_key, columns)
+            is_made = True
         finally:
             for model in taken:
-                if self.set == NULL:
-                    model.is_lent = False
-                else:
+                if is_made:
                     model._lend_from(self)
-            for i in range(0 if self.set != NULL else n):
+                else:
+                    model.is_lent = False
+            for i in range(0 if is_made else n):
                 fastbin_model_free(copies[i])
             PyMem_Free(every)
 

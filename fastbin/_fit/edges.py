@@ -602,8 +602,10 @@ def sought_cuts(n: int, n_bins: int, fine: bool) -> Sought:
 
 @lru_cache(maxsize=32)
 def _places_of_boundaries(n: int, n_bins: int, fine: bool) -> Int64s:
-    """Where the boundaries of bins stand among these ranks."""
-    return np.searchsorted(cut_ranks(n, n_bins, fine), boundary_ranks(n, n_bins, "umd"))
+    """Where the boundaries of bins stand among these ranks. Not to be written to."""
+    places = np.searchsorted(cut_ranks(n, n_bins, fine), boundary_ranks(n, n_bins, "umd"))
+    places.flags.writeable = False
+    return places
 
 
 def fit_steps(

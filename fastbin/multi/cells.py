@@ -412,8 +412,9 @@ def fit_named(
 
     `fall_level` is that of the test for scores of the other class.
     """
-    calibrator._told, calibrator._fall_level = [], fall_level
-    calibrator._event, calibrator._in_set = event, True
+    said: list[str] = []
+    asked = {"_told": said, "_fall_level": fall_level, "_event": event, "_in_set": True}
+    vars(calibrator).update(asked)
     try:
         if isinstance(rows, Source):
             calibrator._fit_source(rows)
@@ -422,5 +423,8 @@ def fit_named(
             calibrator.fit(rows.scores, rows.labels, **({} if given is None else {"sample_weight": given}))
     except FastbinError as error:
         raise (error.within(name) if isinstance(error, ArgumentError) else type(error)(f"{name}: {error}")) from error
-    told += [(name, text) for text in calibrator._told]
+    finally:  # whoever fits this calibrator again has a model of its own
+        for attribute in asked:
+            delattr(calibrator, attribute)
+    told += [(name, text) for text in said]
     return calibrator.model_

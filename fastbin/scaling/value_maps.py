@@ -87,7 +87,9 @@ def value_steps(
 
     Time O(J). The values depend on the arguments alone, whatever the processor and the number of threads.
     """
-    columns: list[Float64s] = [np.asarray(column, np.float64) for column in (counts, ones, bin_counts, bin_label_sums)]
+    columns: list[Float64s] = [
+        np.ascontiguousarray(column, np.float64) for column in (counts, ones, bin_counts, bin_label_sums)
+    ]
     if counts.dtype.kind == "f":
         scale = n / float(counts.sum())
         columns = [column * scale for column in columns]

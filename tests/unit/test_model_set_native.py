@@ -167,6 +167,12 @@ def test_a_set_takes_over_models_that_were_made_for_one() -> None:
         fb.ModelSet._of({1: made}, kind="class-wise", columns=[1, 1])
     data, scores = made.to_bytes(), np.linspace(0.0, 1.0, 9)
     models = fb.ModelSet({1: made, 2: made, 3: fitted})  # one taken over, two copied
+    other = fitted._with_texts(b"", b"", for_set=True)
+    with pytest.raises(TypeError, match="filled once"):
+        models.__init__({1: other})  # type: ignore[misc]
+    with pytest.raises(TypeError, match="a model is missing"):
+        fb.ModelSet.__new__(fb.ModelSet)._fill([None], np.array([1]))
+    assert fb.ModelSet({1: other})[1] == other
     again = fb.ModelSet({1: made, 2: models[2]})  # lent by now, so it is copied
     del models
     gc.collect()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
 import pickle
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +205,12 @@ def test_rows_that_are_refused() -> None:
     with pytest.raises(fb.InputError, match="sum"):
         MODEL.predict([[0.5, 0.25, 0.125]])
     assert MODEL.predict(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_a_model_whose_map_was_looked_at_is_freed() -> None:
+    model = VectorModel.from_bytes(MODEL.to_bytes())
+    assert model.vector.slopes.tolist() == MODEL.vector.slopes.tolist()
+    is_there = weakref.ref(model)
+    del model
+    gc.collect()
+    assert is_there() is None

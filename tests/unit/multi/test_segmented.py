@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import fastbin as fb
+from fastbin._fit.rows import Rows
+from fastbin.multi.cells import fit_named
 from fitting import bare
 
 RNG = np.random.default_rng(20)
@@ -207,3 +209,15 @@ def test_it_is_an_estimator_like_others() -> None:
     assert again.predict_one(0.5, "north") == cal.predict_one(0.5, "north") == cal.predict([0.5], ["north"])[0]
     with pytest.raises(fb.InputTypeError, match="model is of type SegmentedBinning"):
         fb.monotone_model(cal)
+
+
+def test_a_calibrator_of_a_set_can_be_fitted_again_by_itself() -> None:
+    scores = np.arange(40) / 40
+    calibrator, told = fb.UniformMassBinning(2), []
+    fit_named(calibrator, Rows(scores, (scores > 0.5).astype(np.uint8), None, (0.0, 1.0)), "segment 1", told, event="sale")
+    again = calibrator.fit(scores, scores > 0.5).model_
+    assert again == fb.UniformMassBinning(2).fit(scores, scores > 0.5).model_
+    assert again.provenance is not None
+    with pytest.warns(fb.FastbinWarning, match="fall as scores rise"):
+        calibrator.fit(scores, scores < 0.5)
+    assert told == []
