@@ -187,7 +187,7 @@ class SegmentCase:
     size: int
     n_bins: int
     targets: Mapping[Quantity, Asked] = field(default_factory=dict, compare=False)
-    of: str = ""
+    method: str = ""
 
     @property
     def n(self) -> int:
@@ -195,7 +195,8 @@ class SegmentCase:
 
     @property
     def name(self) -> str:
-        return f"fit {self.n_segments} {self.of} segments of {self.size} rows, B = {self.n_bins}".replace("  ", " ")
+        kinds = " ".join([str(self.n_segments), *[self.method] * bool(self.method), "segments"])
+        return f"fit {kinds} of {self.size} rows, B = {self.n_bins}"
 
     def rows(self) -> tuple[Float64s, npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
         """Scores, labels and keys."""
@@ -213,7 +214,7 @@ SEGMENT_FITS = [
 ]
 # The default of segments against plain bins, on the same rows.
 CERTIFIED_SEGMENTS = [
-    SegmentCase(n_segments, size, 10, {CERTIFIED_TO_BINS: Asked(at_most=6)}, of="certified")
+    SegmentCase(n_segments, size, 10, {CERTIFIED_TO_BINS: Asked(at_most=6)}, method="certified")
     for n_segments, size in ((100, 1000), (1000, 100), (10_000, 1000))
 ]
 A_SEGMENT_US = Quantity("CPU, a segment", "us")

@@ -40,7 +40,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     found = []
     for name, parts in (("sources", of_sources), ("package", shlex.split(flags.stdout))):
         found.append(tmp_path_factory.mktemp(name) / "score_csv")
-        command = [compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror", EXAMPLE, *parts, "-o", found[-1]]
+        command = [compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", EXAMPLE, *parts, "-o", found[-1]]
         result = subprocess.run(command, capture_output=True, text=True)
         assert result.returncode == 0, result.stderr
     return found

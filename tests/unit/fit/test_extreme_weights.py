@@ -103,7 +103,7 @@ def test_ordering_by_keys_can_be_interrupted() -> None:
     program = (
         "import signal, threading, os, numpy as np, fastbin as fb\n"
         "fb.UniformMassBinning(2, ties='random').fit([0.1, 0.2, 0.3], [0, 1, 1])\n"
-        "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "try:\n"
         "    fb.UniformMassBinning(5, ties='random').fit(np.arange(5) / 5, [0, 1, 0, 1, 1], sample_weight=np.full(5, 2**32))\n"
         "except KeyboardInterrupt:\n"
