@@ -77,33 +77,33 @@ static void count_thresholds(score_index *ix, const fastbin_model_spec *spec) {
   ix->run_width = longest == 1 ? 1 : longest == 2 ? 2 : longest <= 4 ? 4 : 0;
 }
 
-/* So many thresholds at most remember their cells while a window is sought. */
-#define REMEMBERED 64
+/* So many thresholds remember their cells while a window is sought; a power of two. */
+#define REMEMBERED 64u
 
-/* The window that the fullest cell of this map needs, or a larger one than `limit`. Both ends of the spans ascend with the
-   thresholds. */
+/*
+ * The window that the fullest cell of this map needs, or a larger one than `limit`. A window w is enough where no cell has 2 w
+ * thresholds: where the threshold 2 w - 1 places before each ends in a lower cell than its first, as both ends of the spans ascend. A
+ * window that is too small is doubled, and holds for the thresholds before.
+ */
 static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec, uint32_t limit) {
-  int32_t n_edges = fastbin_n_edges(spec), first = 0;
+  int32_t n_edges = fastbin_n_edges(spec);
   int all_new = ix->n_thresholds == (uint32_t)n_edges;
-  uint32_t most = 1, here = 0, last_cells[REMEMBERED];
+  uint32_t window = 1, before = 0, last_cells[REMEMBERED];
   for (int32_t i = 0; i < n_edges; i++) {
     cell_span cells;
     if (!all_new && !is_new_threshold(spec, i)) continue;
     cells = cells_of(ix, threshold_of(spec, i));
-    last_cells[i % REMEMBERED] = cells.high;
-    here++;
-    /* Those that end below this one's first cell share none with it. */
-    while ((i - first < REMEMBERED ? last_cells[first % REMEMBERED] : cells_of(ix, threshold_of(spec, first)).high) < cells.low) {
-      here--;
-      do first++;
-      while (!all_new && !is_new_threshold(spec, first));
+    for (uint32_t reach = 2 * window - 1; before >= reach; reach = 2 * window - 1) {
+      uint32_t end = last_cells[(before - reach) % REMEMBERED];
+      /* Where it is forgotten, and edges do not number thresholds, all are taken to be in one cell. */
+      if (reach > REMEMBERED) end = all_new ? cells_of(ix, threshold_of(spec, i - (int32_t)reach)).high : UINT32_MAX;
+      if (end < cells.low) break;
+      window *= 2;
+      if (window > limit) return window;
     }
-    if (here > most) {
-      most = here;
-      if (most > 2 * limit - 1) break;
-    }
+    last_cells[before++ % REMEMBERED] = cells.high;
   }
-  return window_for(most);
+  return window;
 }
 
 /* The least positive distance of a threshold to `origin` from above, or to `end` from below; 0: there is none. */

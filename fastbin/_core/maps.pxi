@@ -96,19 +96,25 @@ def fit_steps(
     """The value of each step, and the bits of what did not converge."""
     cdef map_cells cells = cells_of(scores, counts, ones, rows, are_probabilities, most_steps)
     cdef step_bins bins
-    cdef uint32_t wrong
     cdef cnp.ndarray steps = new_array(cnp.NPY_FLOAT64, <cnp.npy_intp>cells.n)
-    cdef double *filled = <double *>cnp.PyArray_DATA(steps)
     if not 0 < len(first_step) == len(bin_counts) == len(bin_ones) <= len(scores):
         raise InputError("bins must be columns of one length, and each hold a step")
     bins.n = len(first_step)
     bins.first_step, bins.counts, bins.ones = integers(first_step), doubles(bin_counts), doubles(bin_ones)
+    return steps, fit_in_bins(which, recentre, monotone, &cells, &bins, <double *>cnp.PyArray_DATA(steps))
+
+
+cdef object fit_in_bins(
+    int which, int recentre, bint monotone, const map_cells *cells, const step_bins *bins, double *steps,
+):
+    """Fill in the value of each step; the bits of what did not converge."""
+    cdef uint32_t wrong
     cdef double *scratch = scratch_for(cells.n)
     with nogil:
-        wrong = fastbin_fit_steps(<value_map>which, <recentring>recentre, monotone, &cells, &bins, filled, scratch)
+        wrong = fastbin_fit_steps(<value_map>which, <recentring>recentre, monotone, cells, bins, steps, scratch)
         free(scratch)
     end_if_interrupted(wrong & <uint32_t>MAP_INTERRUPTED != 0)
-    return steps, wrong
+    return wrong
 
 
 def pool_steps(steps, counts):

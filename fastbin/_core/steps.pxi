@@ -7,6 +7,48 @@ cdef inline double middle_of(double low, double high) noexcept nogil:
     return middle if middle > low else high
 
 
+cdef Py_ssize_t merge_into(
+    const double *score, Py_ssize_t n, const double *place, Py_ssize_t n_places, const double *bin_edge, Py_ssize_t n_bin_edges,
+    double low, double high, double *edge, double *stands,
+) noexcept nogil:
+    """As `merge_edges`, whose arrays have room for all; how many edges there are."""
+    cdef Py_ssize_t i = 1, j = 0, k = 0, n_edges = 0
+    cdef double least
+    while i < n and score[i] == score[i - 1]:
+        i += 1
+    while True:
+        least = INFINITY
+        if i < n:
+            least = middle_of(score[i - 1], score[i])
+        if j < n_places and place[j] < least:
+            least = place[j]
+        if k < n_bin_edges and bin_edge[k] < least:
+            least = bin_edge[k]
+        if not least <= high or least == INFINITY:
+            break
+        if least > low:
+            edge[n_edges] = least + 0.0
+            n_edges += 1
+        while i < n and (score[i] == score[i - 1] or middle_of(score[i - 1], score[i]) <= least):
+            i += 1
+        while j < n_places and place[j] <= least:
+            j += 1
+        while k < n_bin_edges and bin_edge[k] <= least:
+            k += 1
+    for i in range(1, n_edges):
+        stands[i] = middle_of(edge[i - 1], edge[i])
+        if not stands[i] < edge[i]:
+            stands[i] = edge[i - 1]
+    if n_edges:
+        stands[0], stands[n_edges] = nextafter(edge[0], -INFINITY), edge[n_edges - 1]
+    j = 0
+    for i in range(n):
+        while j < n_edges and edge[j] <= score[i]:
+            j += 1
+        stands[j] = score[i]
+    return n_edges
+
+
 def merge_edges(scores, places, bin_edges, double low, double high):
     """The edges of fine steps around ascending scores, above `low` and up to `high`, and the score that stands for each step.
 
@@ -14,80 +56,169 @@ def merge_edges(scores, places, bin_edges, double low, double high):
     0.0 for -0.0. A step that holds one of the scores is represented by it, any other by its middle; the lowest by the double
     below its edge, the highest by its edge, as nobody knows how far these go. At least one score, and no NaN. O(n).
     """
-    cdef Py_ssize_t n = len(scores), n_places = len(places), n_bin_edges = len(bin_edges), i = 1, j = 0, k = 0, n_edges = 0
-    cdef const double *score = doubles(scores)
-    cdef const double *place = doubles(places)
-    cdef const double *bin_edge = doubles(bin_edges)
-    cdef cnp.ndarray found, standing
-    cdef double *edge
-    cdef double *stands
-    cdef double least
+    cdef Py_ssize_t n = len(scores), n_edges, most = len(scores) - 1 + len(places) + len(bin_edges)
     if n == 0:
         raise InputError("fine steps need a score")
-    found = new_array(cnp.NPY_FLOAT64, n - 1 + n_places + n_bin_edges)
-    edge = <double *>cnp.PyArray_DATA(found)
-    with nogil:
-        while i < n and score[i] == score[i - 1]:
+    cdef cnp.ndarray found = new_array(cnp.NPY_FLOAT64, most), standing = new_array(cnp.NPY_FLOAT64, most + 1)
+    n_edges = merge_into(
+        doubles(scores), n, doubles(places), len(places), doubles(bin_edges), len(bin_edges), low, high,
+        <double *>cnp.PyArray_DATA(found), <double *>cnp.PyArray_DATA(standing))
+    return found[:n_edges].copy(), standing[: n_edges + 1].copy()
+
+
+cdef void tally_into(const Groups *groups, const double *edge, Py_ssize_t n_edges, int64_t *count, int64_t *one) noexcept nogil:
+    """As `tally_between`, where groups are all scores that lie near an edge."""
+    cdef Py_ssize_t i = 0, j
+    cdef int64_t samples = 0, positive = 0, before = 0, before_ones = 0
+    for j in range(n_edges + 1):
+        while j < n_edges and i < groups.n_ranks and groups.score[i] < edge[j]:
             i += 1
-        while True:
-            least = INFINITY
-            if i < n:
-                least = middle_of(score[i - 1], score[i])
-            if j < n_places and place[j] < least:
-                least = place[j]
-            if k < n_bin_edges and bin_edge[k] < least:
-                least = bin_edge[k]
-            if not least <= high or least == INFINITY:
-                break
-            if least > low:
-                edge[n_edges] = least + 0.0
-                n_edges += 1
-            while i < n and (score[i] == score[i - 1] or middle_of(score[i - 1], score[i]) <= least):
-                i += 1
-            while j < n_places and place[j] <= least:
-                j += 1
-            while k < n_bin_edges and bin_edge[k] <= least:
-                k += 1
-    standing = new_array(cnp.NPY_FLOAT64, n_edges + 1)
-    stands = <double *>cnp.PyArray_DATA(standing)
-    with nogil:
-        for i in range(1, n_edges):
-            stands[i] = middle_of(edge[i - 1], edge[i])
-            if not stands[i] < edge[i]:
-                stands[i] = edge[i - 1]
-        if n_edges:
-            stands[0], stands[n_edges] = nextafter(edge[0], -INFINITY), edge[n_edges - 1]
-        j = 0
-        for i in range(n):
-            while j < n_edges and edge[j] <= score[i]:
-                j += 1
-            stands[j] = score[i]
-    return found[:n_edges].copy(), standing
+        samples, positive = groups.n_samples, groups.n_positive
+        if j < n_edges and i < groups.n_ranks:
+            samples, positive = groups.below[i], groups.below_ones[i]
+        count[j], one[j] = samples - before, positive - before_ones
+        before, before_ones = samples, positive
 
 
-def tally_between(scores, below, below_ones, edges, int64_t n_samples, int64_t n_positive):
+def tally_between(given, edges):
     """The samples of the steps that begin at these edges, and those with label 1; int64 (n_edges + 1,).
 
-    `below` and `below_ones` count what lies below each of the ascending scores, which are all that lie near an edge. O(n).
+    `given` is a `BoundaryGroups`, of all scores that lie near an edge. O(n).
     """
-    cdef Py_ssize_t n = len(scores), n_edges = len(edges), i = 0, j
-    cdef const double *score = doubles(scores)
-    cdef const double *edge = doubles(edges)
-    cdef const int64_t *lower = integers(below)
-    cdef const int64_t *lower_ones = integers(below_ones)
+    cdef Groups groups = as_groups(given)
+    cdef Py_ssize_t n_edges = len(edges)
     cdef cnp.ndarray counts = new_array(cnp.NPY_INT64, n_edges + 1), ones = new_array(cnp.NPY_INT64, n_edges + 1)
-    cdef int64_t *count = <int64_t *>cnp.PyArray_DATA(counts)
-    cdef int64_t *one = <int64_t *>cnp.PyArray_DATA(ones)
-    cdef int64_t samples = 0, positive = 0, before = 0, before_ones = 0
-    if len(below) != n or len(below_ones) != n:
-        raise InputError("scores, below and below_ones must have one length")
-    with nogil:
-        for j in range(n_edges + 1):
-            while j < n_edges and i < n and score[i] < edge[j]:
-                i += 1
-            samples, positive = n_samples, n_positive
-            if j < n_edges and i < n:
-                samples, positive = lower[i], lower_ones[i]
-            count[j], one[j] = samples - before, positive - before_ones
-            before, before_ones = samples, positive
+    tally_into(
+        &groups, doubles(edges), n_edges, <int64_t *>cnp.PyArray_DATA(counts), <int64_t *>cnp.PyArray_DATA(ones))
     return counts, ones
+
+
+cdef Py_ssize_t cut_into(const Groups *groups, double *edge, double *stands) noexcept nogil:
+    """Steps that begin at the groups but the least score's: how many edges. The lower edge stands for a step."""
+    cdef Py_ssize_t i, n_edges = 0
+    stands[0] = groups.score[0]
+    for i in range(groups.n_ranks):
+        if groups.below[i] > 0 and (i == 0 or groups.score[i] != groups.score[i - 1]):
+            edge[n_edges] = stands[n_edges + 1] = groups.score[i]
+            n_edges += 1
+    return n_edges
+
+
+def fit_rows_in_steps(
+    scores, labels, double low, double high, ranks, bin_places, slice_ranks, places, uint64_t seed, int which, int recentre,
+    bint monotone, bint are_probabilities, uint32_t most_steps,
+):
+    """The bins of rows in memory and the steps in them, with the values of a map.
+
+    Parameters
+    ----------
+    scores, labels, low, high
+        As in `sorted_rows`.
+    ranks : ndarray of int64, shape (m,)
+        Of all cuts among the samples, from 1, ascending; the least score is one of them.
+    bin_places : ndarray of int64, shape (n_bins - 1,)
+        Which of them cut bins.
+    slice_ranks : ndarray of int64
+        Of the samples between slices, as `ranks`; empty for no slices.
+    places : ndarray of float64 or None
+        Where fine steps begin beside the middles between all scores, ascending; ``None`` where steps begin at the ranks.
+    seed : int
+    which, recentre, monotone, are_probabilities, most_steps
+        As in `fit_steps`.
+
+    Returns
+    -------
+    (dict, ndarray, ndarray, int) or None
+        Parts of a model; the samples of each step, and those with label 1; the bits of what did not converge. ``None`` where
+        `sorted_rows` has none.
+
+    Notes
+    -----
+    O(n log n).
+    """
+    cdef cnp.ndarray packed = packed_and_sorted(scores, labels, low, high)
+    if packed is None:
+        return None
+    cdef Py_ssize_t m = len(ranks)
+    cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 5, m)
+    cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
+    cdef Groups groups
+    memset(&groups, 0, sizeof(groups))
+    groups.n_samples, groups.n_ranks = len(packed), m
+    find_groups_into(words(packed), integers(ranks), &groups, <double *>(group + 4 * m), group, m)
+    parts = evidence_among(packed, &groups, integers(ranks), bin_places, places is not None, seed, slice_ranks)
+    return (parts, *add_steps(parts, &groups, places, low, high, which, recentre, monotone, are_probabilities, most_steps))
+
+
+cdef dict evidence_among(
+    cnp.ndarray packed, const Groups *groups, const int64_t *rank, bin_places, bint is_fine, uint64_t seed, slice_ranks,
+):
+    """The parts of a model for the bins between some of the cuts.
+
+    A tie at any cut makes all of them those of whole ties. The least score is a cut where all scores are.
+    """
+    cdef Py_ssize_t i, first = 0 if is_fine else 1, n_boundaries = len(bin_places), column = len(bin_places) + 1
+    cdef const int64_t *place = integers(bin_places)
+    cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 7, column)
+    cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
+    cdef double *score = <double *>(group + 5 * column)
+    cdef int64_t *bin_rank = group + 6 * column
+    cdef Groups evidence = groups[0]
+    for i in range(n_boundaries):
+        bin_rank[i], score[i] = rank[place[i]], groups.score[place[i]]
+        group[i], group[column + i] = groups.below[place[i]], groups.below_ones[place[i]]
+        group[2 * column + i], group[3 * column + i] = groups.equal[place[i]], groups.equal_ones[place[i]]
+    evidence.n_ranks = n_boundaries
+    use_columns(&evidence, score, group, column)
+    n_tied = count_tied(groups.score + first, groups.equal + first, groups.n_ranks - first)
+    return parts_of_run(packed, &evidence, bin_rank, True, seed, n_tied, score, group, column, slice_ranks)
+
+
+cdef tuple add_steps(
+    dict parts, const Groups *groups, places, double low, double high, int which, int recentre, bint monotone,
+    bint are_probabilities, uint32_t most_steps,
+):
+    """Add the steps and their values to the parts of a model; returns the other results of `fit_rows_in_steps`."""
+    cdef cnp.ndarray bin_edges = parts["edges"], bin_counts = parts["counts"], bin_ones = parts["label_sums"]
+    cdef Py_ssize_t i, n_edges, n_bins = len(bin_counts), step = 0
+    cdef Py_ssize_t most = groups.n_ranks + (0 if places is None else len(places) + n_bins - 1)
+    cdef cnp.ndarray edges = new_array(cnp.NPY_FLOAT64, most), values = new_array(cnp.NPY_FLOAT64, most)
+    cdef cnp.ndarray tally = new_array(cnp.NPY_INT64, 2, most), first_step = np.zeros(n_bins, np.int64)
+    cdef cnp.ndarray scratch = new_array(cnp.NPY_FLOAT64, 3 * most + 2 * n_bins)
+    cdef double *edge = <double *>cnp.PyArray_DATA(edges)
+    cdef double *stands = <double *>cnp.PyArray_DATA(scratch)
+    cdef const double *bin_edge = <const double *>cnp.PyArray_DATA(bin_edges)
+    cdef int64_t *counts = <int64_t *>cnp.PyArray_DATA(tally)
+    cdef int64_t *starts = <int64_t *>cnp.PyArray_DATA(first_step)
+    cdef map_cells cells
+    cdef step_bins bins
+    if places is None:
+        n_edges = cut_into(groups, edge, stands)
+    else:
+        n_edges = merge_into(
+            groups.score, groups.n_ranks, doubles(places), len(places), bin_edge, n_bins - 1, low, high, edge, stands)
+    tally_into(groups, edge, n_edges, counts, counts + most)
+    for i in range(n_bins - 1):
+        while step < n_edges and edge[step] < bin_edge[i]:
+            step += 1
+        starts[i + 1] = step + 1
+    cells.n, cells.scores = n_edges + 1, stands
+    cells.counts = as_doubles(counts, cells.n, stands + most)
+    cells.ones = as_doubles(counts + most, cells.n, stands + 2 * most)
+    cells.rows, cells.are_probabilities, cells.most_steps = groups.n_samples, are_probabilities, most_steps
+    cells.look = look_at_signals
+    bins.n, bins.first_step = n_bins, starts
+    bins.counts = as_doubles(<const int64_t *>cnp.PyArray_DATA(bin_counts), n_bins, stands + 3 * most)
+    bins.ones = as_doubles(<const int64_t *>cnp.PyArray_DATA(bin_ones), n_bins, stands + 3 * most + n_bins)
+    wrong = fit_in_bins(which, recentre, monotone, &cells, &bins, <double *>cnp.PyArray_DATA(values))
+    parts["values"] = values[: n_edges + 1]
+    if n_edges >= n_bins:  # else each bin is one step
+        parts["edges"], parts["first_step"], parts["step_counts"] = edges[:n_edges], first_step, tally[0, : n_edges + 1]
+    return tally[0, : n_edges + 1], tally[1, : n_edges + 1], wrong
+
+
+cdef const double *as_doubles(const int64_t *counts, Py_ssize_t n, double *filled) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        filled[i] = <double>counts[i]
+    return filled

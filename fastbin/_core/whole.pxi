@@ -234,20 +234,39 @@ cdef Py_ssize_t fit_run(
     Py_ssize_t column, double *edge, int64_t *counts, int64_t *label_sums, int64_t *ties, int64_t *atoms,
     int64_t *n_tied,
 ) noexcept nogil:
-    """The bins of sorted rows, as `place_bins`, with their edges; `groups` has the numbers of samples and ranks.
+    """The bins of sorted rows, as `place_run`; `groups` has the numbers of samples and ranks."""
+    find_groups_into(packed, ranks, groups, score, group, column)
+    n_tied[0] = count_tied(groups.score, groups.equal, groups.n_ranks)
+    return place_run(
+        groups, ranks, leaves_out, seed, n_tied[0], score, group, column, edge, counts, label_sums, ties, atoms)
 
-    It is left with the groups that are edges, in scratch: `score` and five columns in `group`, each of at least as many entries
-    as ranks.
-    """
-    cdef Py_ssize_t n_edges
-    groups.score, groups.below, groups.below_ones = score, group, group + column
-    groups.equal, groups.equal_ones = group + 2 * column, group + 3 * column
+
+cdef void find_groups_into(
+    const uint64_t *packed, const int64_t *ranks, Groups *groups, double *score, int64_t *group, Py_ssize_t column,
+) noexcept nogil:
+    """The groups at these ranks of sorted rows, in scratch: `score`, and four columns in `group`, which may have more."""
+    use_columns(groups, score, group, column)
     groups.n_positive = find_groups(
         packed, groups.n_samples, ranks, groups.n_ranks, score, group, group + column, group + 2 * column, group + 3 * column)
-    n_tied[0] = count_tied(groups.score, groups.equal, groups.n_ranks)
-    n_edges = place_bins(
-        groups, ranks, groups, n_tied[0], leaves_out, digest_groups(seed, groups), group + 4 * column, counts, label_sums, ties,
-        atoms)
+
+
+cdef void use_columns(Groups *groups, double *score, int64_t *group, Py_ssize_t column) noexcept nogil:
+    groups.score, groups.below, groups.below_ones = score, group, group + column
+    groups.equal, groups.equal_ones = group + 2 * column, group + 3 * column
+
+
+cdef Py_ssize_t place_run(
+    Groups *groups, const int64_t *ranks, bint leaves_out, uint64_t seed, int64_t n_tied, double *score, int64_t *group,
+    Py_ssize_t column, double *edge, int64_t *counts, int64_t *label_sums, int64_t *ties, int64_t *atoms,
+) noexcept nogil:
+    """The bins between groups of all samples, as `place_bins`, with their edges.
+
+    The groups stand in scratch, `score` and five columns in `group`, of at least as many entries as ranks; those that are edges
+    are left there.
+    """
+    cdef uint64_t digest = digest_groups(seed, groups) if n_tied else 0  # where nothing is drawn, nothing needs a seed
+    cdef Py_ssize_t n_edges = place_bins(
+        groups, ranks, groups, n_tied, leaves_out, digest, group + 4 * column, counts, label_sums, ties, atoms)
     if n_edges >= 0:
         take_edges(groups, n_edges, score, group, column, edge)
     return n_edges
@@ -294,38 +313,43 @@ def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, ui
     cdef cnp.ndarray packed = packed_and_sorted(scores, labels, low, high)
     if packed is None:
         return None
-    cdef Py_ssize_t n = len(packed), m = len(ranks), n_bins = len(ranks) + 1, n_edges
-    cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 6, n_bins), tally = new_array(cnp.NPY_INT64, 2, n_bins)
-    cdef cnp.ndarray edges = new_array(cnp.NPY_FLOAT64, m), ties = new_array(cnp.NPY_INT64, n_bins, 3)
-    cdef cnp.ndarray atoms = new_array(cnp.NPY_INT64, n_bins, 2)
+    cdef Py_ssize_t column = len(ranks) + 1
+    cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 6, column)
     cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
-    cdef const int64_t *rank = integers(ranks)
-    cdef int64_t *sums = <int64_t *>cnp.PyArray_DATA(tally)
-    cdef int64_t n_tied = 0
-    cdef Py_ssize_t n_cuts
-    cdef int failed
-    cdef cnp.ndarray cuts, label_sums, of_cuts
+    cdef double *score = <double *>(group + 5 * column)
     cdef Groups groups
     memset(&groups, 0, sizeof(groups))
-    groups.n_samples, groups.n_ranks = n, m
-    n_edges = fit_run(
-        <const uint64_t *>cnp.PyArray_DATA(packed), rank, leaves_out, seed, &groups, <double *>(group + 5 * n_bins), group,
-        n_bins, <double *>cnp.PyArray_DATA(edges), sums, sums + n_bins, <int64_t *>cnp.PyArray_DATA(ties),
-        <int64_t *>cnp.PyArray_DATA(atoms), &n_tied)
-    if n_edges < 0:
-        raise InputError(TOO_MANY_TIED)
-    n_cuts = len(slice_ranks)
-    cuts, label_sums = new_array(cnp.NPY_FLOAT64, n_cuts), new_array(cnp.NPY_INT64, n_cuts + 1)
-    of_cuts = new_array(cnp.NPY_INT64, 4, n_cuts)
-    failed = find_slices(
-        <const uint64_t *>cnp.PyArray_DATA(packed), n, integers(slice_ranks), n_cuts, seed,
-        <int64_t *>cnp.PyArray_DATA(of_cuts), <double *>cnp.PyArray_DATA(cuts), <int64_t *>cnp.PyArray_DATA(label_sums))
-    if failed:
+    groups.n_samples, groups.n_ranks = len(packed), len(ranks)
+    find_groups_into(words(packed), integers(ranks), &groups, score, group, column)
+    n_tied = count_tied(score, groups.equal, groups.n_ranks)
+    parts = parts_of_run(packed, &groups, integers(ranks), leaves_out, seed, n_tied, score, group, column, slice_ranks)
+    parts["values"] = mean_labels(parts["counts"], parts["label_sums"])
+    return parts
+
+
+cdef dict parts_of_run(
+    cnp.ndarray packed, Groups *groups, const int64_t *ranks, bint leaves_out, uint64_t seed, int64_t n_tied, double *score,
+    int64_t *group, Py_ssize_t column, slice_ranks,
+):
+    """The parts of a model for the bins between these groups, as `place_run`, and for the slices of the rows; no values."""
+    cdef Py_ssize_t n_bins = groups.n_ranks + 1, n_cuts = len(slice_ranks), n_edges
+    cdef cnp.ndarray tally = new_array(cnp.NPY_INT64, 2, n_bins), edges = new_array(cnp.NPY_FLOAT64, n_bins - 1)
+    cdef cnp.ndarray ties = new_array(cnp.NPY_INT64, n_bins, 3), atoms = new_array(cnp.NPY_INT64, n_bins, 2)
+    cdef cnp.ndarray cuts = new_array(cnp.NPY_FLOAT64, n_cuts), label_sums = new_array(cnp.NPY_INT64, n_cuts + 1)
+    cdef cnp.ndarray of_cuts = new_array(cnp.NPY_INT64, 4, n_cuts)
+    cdef int64_t *sums = <int64_t *>cnp.PyArray_DATA(tally)
+    n_edges = place_run(
+        groups, ranks, leaves_out, seed, n_tied, score, group, column, <double *>cnp.PyArray_DATA(edges), sums, sums + n_bins,
+        <int64_t *>cnp.PyArray_DATA(ties), <int64_t *>cnp.PyArray_DATA(atoms))
+    if n_edges < 0 or find_slices(
+        words(packed), len(packed), integers(slice_ranks), n_cuts, seed, <int64_t *>cnp.PyArray_DATA(of_cuts),
+        <double *>cnp.PyArray_DATA(cuts), <int64_t *>cnp.PyArray_DATA(label_sums),
+    ):
         raise InputError(TOO_MANY_TIED)
     parts = {
-        "edges": edges[:n_edges], "counts": tally[0, : n_edges + 1], "label_sums": tally[1, : n_edges + 1], "n_samples": n,
-        "n_positive": groups.n_positive, "n_tied": n_tied, "ties": "whole" if n_tied else "upper",
-        "fingerprint": fingerprint_groups(&groups), "values": means_of(sums, sums + n_bins, n_edges + 1),
+        "edges": edges[:n_edges], "counts": tally[0, : n_edges + 1], "label_sums": tally[1, : n_edges + 1],
+        "n_samples": groups.n_samples, "n_positive": groups.n_positive, "n_tied": n_tied,
+        "ties": "whole" if n_tied else "upper", "fingerprint": fingerprint_groups(groups),
     }  # fmt: skip
     if n_tied:
         parts["tie_counts"], parts["atom_counts"], parts["edges_share"] = ties[: n_edges + 1], atoms[: n_edges + 1], 1.0

@@ -601,7 +601,7 @@ def sought_cuts(n: int, n_bins: int, fine: bool) -> Sought:
 
 
 @lru_cache(maxsize=32)
-def _places_of_boundaries(n: int, n_bins: int, fine: bool) -> Int64s:
+def places_of_boundaries(n: int, n_bins: int, fine: bool) -> Int64s:
     """Where the boundaries of bins stand among these ranks. Not to be written to."""
     places = np.searchsorted(cut_ranks(n, n_bins, fine), boundary_ranks(n, n_bins, "umd"))
     places.flags.writeable = False
@@ -617,7 +617,6 @@ def fit_steps(
     With `fine`, a step around every distinct score of the groups (of `labelled`, ascending, where other scores
     have no label: then `groups` need not hold all scores, and the tally of the steps is left to the caller).
     """
-    n = groups.n_samples
     bins = _evidence_bins(groups, n_bins, seed, score_range, weighted, fine=fine)
     bin_edges = bins.partition.edges
     if fine:
@@ -629,7 +628,7 @@ def fit_steps(
         scores = np.append(groups.score[0], edges)
     passing = weighted()
     if passing is None:
-        tally = Tally(*tally_between(groups.score, groups.below, groups.below_ones, edges, n, groups.n_positive))
+        tally = Tally(*tally_between(groups, edges))
     else:
         partition = Partition(edges, None, score_range)
         tally = reduce(add, (tally_rows(partition, rows) for rows in passing))
@@ -643,12 +642,12 @@ def _evidence_bins(
     """The bins between the boundaries among the cuts: a tie at any cut makes all of them those of whole ties."""
     first = 0 if fine and groups.n_samples <= MOST_STEPS else 1  # the least score is a cut where all scores are
     tied = n_tied(groups.score[first:], groups.equal[first:])
-    evidence = groups.take(_places_of_boundaries(groups.n_samples, n_bins, fine))
+    evidence = groups.take(places_of_boundaries(groups.n_samples, n_bins, fine))
     return whole_bins(evidence, "umd", seed, score_range, weighted(), tied=tied)
 
 
 @cache
-def _logit_places() -> Float64s:
+def logit_places() -> Float64s:
     """The places of fine steps for probabilities: their logits are -12, -11.875, ..., 12.
 
     Below 1/2 rounded to six digits, above the mirror image, so that every mathematical library gives the same.
@@ -661,7 +660,7 @@ def _logit_places() -> Float64s:
 def _places(scores: Float64s, score_range: ScoreRange) -> Float64s:
     """Where fine steps begin, beside the middles between scores; other scores than probabilities are extended by half."""
     if are_probabilities(score_range):
-        return _logit_places()
+        return logit_places()
     along = np.arange(FINE_PLACES) / (FINE_PLACES // 2) - 0.5
     with np.errstate(over="ignore", invalid="ignore"):
         places = scores[0] * (1.0 - along) + scores[-1] * along

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fastbin._base.array_types import Int64s
 from fastbin._base.checks import (
     ScoreRange,
+    are_probabilities,
     as_scores,
     check_choice,
     check_count,
@@ -21,13 +23,17 @@ from fastbin._base.checks import (
 )
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
-from fastbin._base.ranks import MOST_STEPS, has_fine_steps
+from fastbin._base.ranks import MOST_STEPS, has_fine_steps, slice_ranks
+from fastbin._core.fit import fit_rows_in_steps
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
 from fastbin._fit.edges import (
     FittedSteps,
+    cut_ranks,
     find_with_slices,
     fit_pooled_steps,
     fit_steps,
+    logit_places,
+    places_of_boundaries,
     require_samples,
     samples_needed,
     sought_cuts,
@@ -37,7 +43,8 @@ from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, RowsSource, check_rows
 from fastbin._fit.tally import require_weight
 from fastbin.model import BinnedModel
-from fastbin.scaling.value_maps import BIN_MEANS, RECENTRINGS, VALUES, shifted_steps, value_steps
+from fastbin.scaling.value_maps import BIN_MEANS, RECENTRINGS, VALUES, shifted_steps, tell_of, value_steps
+from fastbin.scaling.value_maps import MOST_STEPS as MOST_NEWTON_STEPS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -175,21 +182,27 @@ class CertifiedCalibration(CountedBinning):
         if unlabelled is not None and self.sampling_rate != 1.0:
             problem = "are given, and they do not have the distribution of rows of which some with label 0 were left out"
             raise InputError(problem, "leave them out", argument="unlabelled")
-        if unlabelled is None or rows is None:
-            fitted, n_bins = checked.steps_of(source)
-        else:
-            fitted, n_bins = checked.pooled_steps_of(rows, unlabelled)
-        bins = fitted.bins
-        if ties_cost_bins(bins.tally.counts, bins.tie_counts, n_bins):
+        made = checked.made_of(source, unlabelled)
+        counts, tie_counts = made.parts["counts"], made.parts.get("tie_counts")
+        if ties_cost_bins(counts, tie_counts, made.n_bins_asked):
             self._warn(
-                f"ties left {bins.partition.n_bins} of the {n_bins} evidence bins: one probability for each score "
+                f"ties left {len(counts)} of the {made.n_bins_asked} evidence bins: one probability for each score "
                 "allows no more; values are not affected, and the certificate is about these bins",
                 stacklevel=3,
             )
-        model = checked.model(fitted, n_bins, "" if rows is None else rows.event)
+        model = checked.model(made, "" if rows is None else rows.event)
         self.model_ = model if self.sampling_rate == 1.0 else self._to_population(model, self.sampling_rate)
-        self._warn_of_rows(fitted.tally.counts, fitted.tally.label_sums, None if rows is None else rows.scores, 3)
+        self._warn_of_rows(made.step_counts, made.step_ones, None if rows is None else rows.scores, 3)
         return self
+
+
+class _Made(NamedTuple):
+    """The bins and steps of a fit."""
+
+    parts: dict[str, Any]  # of a model
+    n_bins_asked: int  # before ties
+    step_counts: Int64s
+    step_ones: Int64s
 
 
 class _CheckedCertified(NamedTuple):
@@ -210,6 +223,35 @@ class _CheckedCertified(NamedTuple):
         check_choice(given.recentre, "recentre", ("auto", *RECENTRINGS, "cap"))
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
         return cls(given, check_seed(given.seed), check_score_range(given.score_range))
+
+    def made_of(self, source: Source, unlabelled: Any = None) -> _Made:
+        """The bins and steps of all samples, with their values."""
+        rows = source.in_memory
+        if unlabelled is not None and rows is not None:
+            return self._made_from(*self.pooled_steps_of(rows, unlabelled))
+        made = self._made_of_few(source) if isinstance(source, RowsSource) else None
+        return self._made_from(*self.steps_of(source)) if made is None else made
+
+    def _made_of_few(self, source: RowsSource) -> _Made | None:
+        """The same for few rows in one compiled call; ``None`` where it does not serve, and where a row is to be refused."""
+        given, rows, score_range = self.given, source.in_memory, self.score_range
+        if rows.frequencies is not None or rows.weights is not None or not source.is_sorted_for(MOST_STEPS):
+            return None
+        if given.values in BIN_MEANS or given.recentre == "cap" or not are_probabilities(score_range):
+            return None
+        n_samples = len(rows)
+        n_bins, fine = shape = self.shape_for(n_samples)
+        found = fit_rows_in_steps(
+            rows.scores, rows.labels, *rows.limits, cut_ranks(n_samples, *shape), places_of_boundaries(n_samples, *shape),
+            slice_ranks(n_samples), logit_places() if fine else None, self.seed, VALUES.index(given.values),
+            RECENTRINGS.index(self._recentring_for(n_samples)), given.monotone, True, MOST_NEWTON_STEPS,
+        )  # fmt: skip
+        if found is None:
+            return None
+        parts, step_counts, step_ones, wrong = found
+        tell_of(wrong)
+        parts["score_range"] = score_range
+        return _Made(parts, n_bins, step_counts, step_ones)
 
     def steps_of(self, source: Source) -> tuple[FittedSteps, int]:
         """The bins and steps of all samples, and the number of bins before ties."""
@@ -254,16 +296,19 @@ class _CheckedCertified(NamedTuple):
         require_samples(n_samples, int(self.given.n_bins), "certified")
         return int(self.given.n_bins)
 
-    def model(self, fitted: FittedSteps, n_bins_asked: int, event: str) -> BinnedModel:
-        """The model of these bins and steps."""
+    def _recentring_for(self, n_samples: int) -> str:
+        if self.given.recentre == "auto":
+            return "none" if n_samples < FEWEST_TO_RECENTRE else "james-stein"
+        return self.given.recentre
+
+    def _made_from(self, fitted: FittedSteps, n_bins_asked: int) -> _Made:
+        """These bins and steps with their values."""
         given, bins, n_samples = self.given, fitted.bins, int(fitted.tally.counts.sum())
         evidence, steps = bins.tally.parts(), fitted.tally.parts()
         require_weight(evidence)
         is_weighted = "weight_sums" in evidence
         counts, ones = ("weight_sums", "weighted_label_sums") if is_weighted else ("counts", "label_sums")
-        recentre = given.recentre
-        if recentre == "auto":
-            recentre = "none" if n_samples < FEWEST_TO_RECENTRE else "james-stein"
+        recentre = self._recentring_for(n_samples)
         is_mean = given.values in BIN_MEANS
         to_cap = recentre == "cap" and not is_mean
         if to_cap and is_weighted:
@@ -279,15 +324,22 @@ class _CheckedCertified(NamedTuple):
             parts["values"] = values[fitted.first_step]  # one value a bin
         else:
             parts |= {"values": values, **fitted.parts()}
-        scheme = "certified-fine" if self.is_fine(n_samples, n_bins_asked) else "certified"
-        model = BinnedModel._of(
-            **parts, scheme=scheme, n_bins_asked=n_bins_asked, seed=self.seed, out_of_range=given.out_of_range,
+        made = _Made(parts, n_bins_asked, fitted.tally.counts, fitted.tally.label_sums)
+        if to_cap:
+            from fastbin.guarantees.certify import shifts_to_cap  # a fit without it needs nothing of a certificate
+
+            shifts = shifts_to_cap(self.model(made, ""), ALPHA_OF_CAP, CAP_SLACK)
+            parts["values"] = shifted_steps(
+                values, steps[counts], fitted.first_step, shifts, n_samples, monotone=given.monotone
+            )
+        return made
+
+    def model(self, made: _Made, event: str) -> BinnedModel:
+        """The model of these bins and steps."""
+        given = self.given
+        n_samples = int(made.parts["n_samples"])
+        scheme = "certified-fine" if self.is_fine(n_samples, made.n_bins_asked) else "certified"
+        return BinnedModel._of(
+            **made.parts, scheme=scheme, n_bins_asked=made.n_bins_asked, seed=self.seed, out_of_range=given.out_of_range,
             **given._texts(event, self.seed),
         )  # fmt: skip
-        if not to_cap:
-            return model
-        from fastbin.guarantees.certify import shifts_to_cap  # a fit without it needs nothing of a certificate
-
-        shifts = shifts_to_cap(model, ALPHA_OF_CAP, CAP_SLACK)
-        moved = shifted_steps(values, steps[counts], fitted.first_step, shifts, n_samples, monotone=given.monotone)
-        return model._replace(values=moved)

@@ -53,11 +53,11 @@ def fit_map(name: str, cells: MapCells) -> tuple[Float64s, Float64s]:
     logits, wrong, parameters = fit_in_c(
         MAPS.index(name), cells.scores, cells.counts, cells.ones, cells.n, are_probabilities(cells.score_range), MOST_STEPS
     )
-    _tell(wrong)
+    tell_of(wrong)
     return logits, parameters
 
 
-def _tell(wrong: int) -> None:
+def tell_of(wrong: int) -> None:
     """Warn of the maps that did not converge, whose bits these are."""
     for place, name in enumerate(MAPS):
         if wrong >> place & 1:
@@ -98,7 +98,7 @@ def value_steps(
         VALUES.index(values), RECENTRINGS.index(recentre), monotone, np.asarray(scores, np.float64), counts,
         ones, np.asarray(first_step, np.int64), bin_counts, bin_ones, n, are_probabilities(score_range), MOST_STEPS,
     )  # fmt: skip
-    _tell(wrong)
+    tell_of(wrong)
     return steps
 
 

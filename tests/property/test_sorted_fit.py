@@ -11,29 +11,44 @@ import pytest
 
 import fastbin as fb
 import strategies
-from fastbin._core.fit import are_plain, fit_rows, sorted_rows
-from fastbin.binning.uniform_mass import _CheckedUniformMass
+from fastbin._core import fit as compiled
+from fastbin._core.fit import are_plain, sorted_rows
+from fastbin.binning import certified, uniform_mass
+from fastbin.scaling.value_maps import MAPS
 from strategies import SCORE_SHAPES
 
 LABEL_TYPES = ["bool", "uint8", "int8", "uint32", "int32", "uint64", "int64", "float32", "float64"]
 ONLY_GENERAL = ["int16", "float16", "longdouble", ">i8"]
+# The compiled fit of each method: where it is called, and by which name.
+FITS = {fb.UniformMassBinning: (uniform_mass, "fit_rows"), fb.CertifiedCalibration: (certified, "fit_rows_in_steps")}
+METHODS = pytest.mark.parametrize("method", FITS, ids=lambda method: method.__name__)
 
 
-def outcome(scores: Any, labels: Any, **options: Any) -> tuple[Any, ...]:
+def outcome(scores: Any, labels: Any, method: Any = fb.UniformMassBinning, **options: Any) -> tuple[Any, ...]:
     """The bytes of the model and the warnings, or the kind, the fields and the text of the error."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            model = fb.UniformMassBinning(**options).fit(scores, labels).model_
+            model = method(**options).fit(scores, labels).model_
         except fb.FastbinError as error:
             return type(error), str(error), *(getattr(error, name, None) for name in ("argument", "at"))
     return model.to_bytes(), [str(warning.message) for warning in told]
 
 
-def general_outcome(scores: Any, labels: Any, **options: Any) -> tuple[Any, ...]:
+def general_outcome(scores: Any, labels: Any, method: Any = fb.UniformMassBinning, **options: Any) -> tuple[Any, ...]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_CheckedUniformMass, "_parts_of_few", lambda *_: None)
-        return outcome(scores, labels, **options)
+        patch.setattr(*FITS[method], lambda *_: None)
+        return outcome(scores, labels, method, **options)
+
+
+def n_compiled(scores: Any, labels: Any, method: Any, **options: Any) -> int:
+    """How many fits of one call were compiled."""
+    answers = []
+    module, name = FITS[method]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, lambda *given: answers.append(getattr(compiled, name)(*given)) or answers[-1])
+        outcome(scores, labels, method, **options)
+    return sum(answer is not None for answer in answers)
 
 
 @pytest.mark.parametrize("scheme", ["umd", "ze"])
@@ -43,42 +58,62 @@ def test_the_same_bytes(shape: str, scheme: str) -> None:
     for n in (1, 2, 3, 7, 50, 211, 1500):
         data = strategies.make(shape, "follow the rank", n, n)
         scores, labels = np.array(data.scores), np.array(data.labels, np.uint8)
-        assert fit_rows(scores, labels, 0.0, 1.0, np.empty(0, np.int64), True, 0, np.empty(0, np.int64)) is not None
+        assert n_compiled(scores, labels, fb.UniformMassBinning, n_bins=1, scheme=scheme) == 1
         for n_bins in {1, (n + 1) // 2, rng.randrange(1, (n + 1) // 2 + 1)}:
             options = {"n_bins": n_bins, "scheme": scheme, "seed": n, "monotone": n % 2 == 1}
             assert outcome(scores, labels, **options) == general_outcome(scores, labels, **options)
 
 
+@pytest.mark.parametrize("recentre", ["auto", "full"])
+@pytest.mark.parametrize("shape", SCORE_SHAPES)
+def test_the_same_bytes_of_steps(shape: str, recentre: str) -> None:
+    """Fine steps around every score, and steps at ranks: both, as 803 samples are the most for the first."""
+    rng = Random(shape)
+    for n in (1, 2, 3, 7, 50, 211, 803, 804, 2500):
+        data = strategies.make(shape, rng.choice(list(strategies.LABEL_SHAPES)), n, n)
+        scores, labels = np.array(data.scores), np.array(data.labels, np.uint8)
+        most = min((n + 1) // 2, 1000)
+        for n_bins in ("auto", 1, most, rng.randrange(1, most + 1)):
+            options = {
+                "method": fb.CertifiedCalibration, "n_bins": n_bins, "values": rng.choice(MAPS), "recentre": recentre,
+                "seed": n, "monotone": n % 4 < 3,
+            }  # fmt: skip
+            assert n_compiled(scores, labels, **options) == 1
+            assert outcome(scores, labels, **options) == general_outcome(scores, labels, **options)
+
+
 @pytest.mark.parametrize("label_type", LABEL_TYPES + ONLY_GENERAL)
 @pytest.mark.parametrize("score_type", ["float32", "float64"])
-def test_types_do_not_change_the_bytes(score_type: str, label_type: str) -> None:
+@METHODS
+def test_types_do_not_change_the_bytes(method: Any, score_type: str, label_type: str) -> None:
     data = strategies.make("hundredths", "follow the rank", 500, 1)
     scores, labels = np.array(data.scores, score_type), np.array(data.labels)
-    expected = general_outcome(scores.astype(np.float64), labels.astype(np.uint8), n_bins=7)
+    expected = general_outcome(scores.astype(np.float64), labels.astype(np.uint8), method, n_bins=7)
     typed = labels.astype(label_type)
     assert (sorted_rows(scores, typed, 0.0, 1.0) is not None) == (label_type not in ONLY_GENERAL)
-    assert outcome(scores, typed, n_bins=7) == expected
-    assert outcome(np.repeat(scores, 2)[::2], typed, n_bins=7) == expected
-    assert outcome(scores, np.repeat(typed, 2)[::2], n_bins=7) == expected
+    assert outcome(scores, typed, method, n_bins=7) == expected
+    assert outcome(np.repeat(scores, 2)[::2], typed, method, n_bins=7) == expected
+    assert outcome(scores, np.repeat(typed, 2)[::2], method, n_bins=7) == expected
 
 
 @pytest.mark.parametrize("at", [0, 17, 499])
-def test_the_same_refusals(at: int) -> None:
+@METHODS
+def test_the_same_refusals(method: Any, at: int) -> None:
     data = strategies.make("uniform", "follow the rank", 500, 1)
     scores, labels = np.array(data.scores), np.array(data.labels, np.uint8)
     for value in (np.nan, np.inf, -np.inf, -0.5, -5e-324, 1.5, np.nextafter(1.0, 2.0), 77.0):
         bad = scores.copy()
         bad[at] = value
-        told = outcome(bad, labels)
-        assert told == general_outcome(bad, labels)
+        told = outcome(bad, labels, method)
+        assert told == general_outcome(bad, labels, method)
         assert told[2:] == ("scores", at)
     for label_type in LABEL_TYPES[1:]:
         values = [2, 255] + ([-1] if "u" not in label_type else []) + ([0.5, np.nan] if "float" in label_type else [])
         for value in values:
             wrong = labels.astype(label_type)
             wrong[at] = np.array(value).astype(label_type)
-            told = outcome(scores, wrong)
-            assert told == general_outcome(scores, wrong)
+            told = outcome(scores, wrong, method)
+            assert told == general_outcome(scores, wrong, method)
             assert told[2:] == ("labels", at)
     for columns in (
         (scores[:-1], labels),
@@ -87,18 +122,19 @@ def test_the_same_refusals(at: int) -> None:
         (scores, labels.reshape(1, -1)),
     ):
         assert not are_plain(*columns) or len(columns[0]) == 18
-        told = outcome(*columns)
-        assert told == general_outcome(*columns)
+        told = outcome(*columns, method, n_bins=10)
+        assert told == general_outcome(*columns, method, n_bins=10)
         assert isinstance(told[0], type)
 
 
 @pytest.mark.parametrize("score_range", [(0.0, 100.0), (0.25, 0.75), (0.0, 1e308), (-1.0, 1.0), None])
-def test_other_ranges(score_range: tuple[float, float] | None) -> None:
+@METHODS
+def test_other_ranges(method: Any, score_range: tuple[float, float] | None) -> None:
     """Scores above 1.5 are not doubles once they are packed, and negative ones are not packed at all."""
     low, high = score_range or (-50.0, 50.0)
     scores = low + (high - low) * np.array(strategies.make("hundredths", "coin", 900, 3).scores)
     labels = (np.arange(900) * 7 % 5 < 2).astype(np.int64)
-    options = {"n_bins": 12, "score_range": score_range}
+    options = {"method": method, "n_bins": 12, "score_range": score_range}
     assert outcome(scores, labels, **options) == general_outcome(scores, labels, **options)
 
 
