@@ -94,6 +94,41 @@ static ALWAYS_INLINE void sigmoid_of(const double *restrict x, size_t n, double 
   }
 }
 
+static ALWAYS_INLINE void divide_by(double *x, double by, size_t n) {
+  for (size_t j = 0; j < n; j++) x[j] /= by;
+}
+
+static ALWAYS_INLINE double moment_term(double count, double total, double x, int power) {
+  double once = count / total * x;
+  return power == 1 ? once : once * x;
+}
+
+static ALWAYS_INLINE void add_moment_of(const double *restrict counts, double total, const double *restrict x, int power,
+                                        size_t n, double *restrict lanes) {
+  size_t whole = n - n % LANES;
+  for (size_t j = 0; j < whole; j += LANES) {
+    for (size_t lane = 0; lane < LANES; lane++) lanes[lane] += moment_term(counts[j + lane], total, x[j + lane], power);
+  }
+  for (size_t j = whole; j < n; j++) lanes[j - whole] += moment_term(counts[j], total, x[j], power);
+}
+
+static ALWAYS_INLINE double cube(double x) { return x * x * x; }
+
+/*
+ * Column j of a natural cubic spline beside 1 and x: cubic between k knots, linear beyond them. It is d_j - d_(k-2),
+ * d_j(x) = (max(x - t_j, 0)^3 - max(x - t_(k-1), 0)^3) / (t_(k-1) - t_j), the natural basis of truncated powers. Beyond the last
+ * knot, where cubes would cancel, its line is written out.
+ */
+static ALWAYS_INLINE void natural_column_of(const double *restrict x, size_t n, const double *knots, int k, int j,
+                                            double *restrict column) {
+  double knot = knots[j], inner = knots[k - 2], last = knots[k - 1];
+  for (size_t i = 0; i < n; i++) {
+    double inside = smaller(x[i], last), beyond = larger(x[i] - last, 0.0);
+    column[i] = cube(larger(inside - knot, 0.0)) / (last - knot) - cube(larger(inside - inner, 0.0)) / (last - inner) +
+                3.0 * (inner - knot) * beyond;
+  }
+}
+
 #define BUILD(name, TARGET)                                                                                              \
   TARGET static void add_derivatives_##name(const ridge_problem *problem, const double *parameters, size_t first,        \
                                             size_t end, double(*sums)[LANES]) {                                          \
@@ -106,8 +141,19 @@ static ALWAYS_INLINE void sigmoid_of(const double *restrict x, size_t n, double 
   TARGET static void logits_##name(const double *x, double least, size_t n, double *z) { logits_of(x, least, n, z); }    \
   TARGET static void softplus_##name(const double *x, size_t n, double *y) { softplus_of(x, n, y); }                     \
   TARGET static void sigmoid_##name(const double *x, size_t n, double *y) { sigmoid_of(x, n, y); }                       \
-  static const map_kernels kernels_##name = {add_derivatives_##name, exponents_##name, logits_##name, softplus_##name,   \
-                                             sigmoid_##name};
+  TARGET static void divide_##name(double *x, double by, size_t n) { divide_by(x, by, n); }                              \
+  TARGET static void add_moment_##name(const double *counts, double total, const double *x, int power, size_t n,         \
+                                       double *lanes) {                                                                  \
+    if (power == 1) add_moment_of(counts, total, x, 1, n, lanes);                                                        \
+    else add_moment_of(counts, total, x, 2, n, lanes);                                                                   \
+  }                                                                                                                      \
+  TARGET static void natural_column_##name(const double *x, size_t n, const double *knots, int k, int j,                 \
+                                           double *column) {                                                             \
+    natural_column_of(x, n, knots, k, j, column);                                                                        \
+  }                                                                                                                      \
+  static const map_kernels kernels_##name = {add_derivatives_##name, exponents_##name,  logits_##name,                   \
+                                             softplus_##name,        sigmoid_##name,    divide_##name,                   \
+                                             add_moment_##name,      natural_column_##name};
 
 #define EVERYWHERE
 BUILD(baseline, EVERYWHERE)

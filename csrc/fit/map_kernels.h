@@ -42,6 +42,11 @@ typedef struct map_kernels {
   void (*logits)(const double *x, double least, size_t n, double *z); /* log x - log(1 - x) of x moved into [least, 1 - least] */
   void (*softplus)(const double *x, size_t n, double *y);             /* log(1 + e^x) */
   void (*sigmoid)(const double *x, size_t n, double *y);              /* 1 / (1 + e^-x) */
+  void (*divide)(double *x, double by, size_t n);
+  /* Adds counts / total x, or counts / total x^2, to LANES lanes, entry j to lane j mod LANES; without padding. */
+  void (*add_moment)(const double *counts, double total, const double *x, int power, size_t n, double *lanes);
+  /* Column j of a natural cubic spline with k knots beside 1 and x. */
+  void (*natural_column)(const double *x, size_t n, const double *knots, int k, int j, double *column);
 } map_kernels;
 
 /* map_kernels.c: those of the processor; all give the same bits. */

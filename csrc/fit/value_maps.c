@@ -134,7 +134,7 @@ static void standardise(workplace *at, const double *values, double *away) {
   }
   double total = folded(of_counts);
   FOR_SPANS(&at->signals, at->n) {
-    for (size_t j = first; j < end; j++) of_values[j % LANES] += counts[j] / total * values[j];
+    at->kernels->add_moment(counts + first, total, values + first, 1, end - first, of_values);
   }
   double mean = folded(of_values);
   FOR_SPANS(&at->signals, at->n) {
@@ -145,16 +145,12 @@ static void standardise(workplace *at, const double *values, double *away) {
   }
   if (greatest == 0.0) return;
   FOR_SPANS(&at->signals, at->n) {
-    for (size_t j = first; j < end; j++) {
-      away[j] /= greatest;
-      of_squares[j % LANES] += counts[j] / total * away[j] * away[j];
-    }
+    at->kernels->divide(away + first, greatest, end - first);
+    at->kernels->add_moment(counts + first, total, away + first, 2, end - first, of_squares);
   }
   /* It may vanish beside a cell without rows that is far away. */
   double spread = larger(sqrt(folded(of_squares)), LEAST_PROBABILITY);
-  FOR_SPANS(&at->signals, at->n) {
-    for (size_t j = first; j < end; j++) away[j] /= spread;
-  }
+  FOR_SPANS(&at->signals, at->n) at->kernels->divide(away + first, spread, end - first);
 }
 
 /* The scores times a power of two by which the greatest is nearly 2^exponent, so that no sum overflows. */
@@ -416,22 +412,6 @@ static int find_knots(workplace *at, size_t *places) {
   return n_knots;
 }
 
-static double cube(double x) { return x * x * x; }
-
-/*
- * Column j of a natural cubic spline beside 1 and x: cubic between k knots, linear beyond them. It is d_j - d_(k-2),
- * d_j(x) = (max(x - t_j, 0)^3 - max(x - t_(k-1), 0)^3) / (t_(k-1) - t_j), the natural basis of truncated powers. Beyond the last
- * knot, where cubes would cancel, its line is written out.
- */
-static void natural_column(const double *restrict x, size_t n, const double *knots, int k, int j, double *restrict column) {
-  double knot = knots[j], inner = knots[k - 2], last = knots[k - 1];
-  for (size_t i = 0; i < n; i++) {
-    double inside = smaller(x[i], last), beyond = larger(x[i] - last, 0.0);
-    column[i] = cube(larger(inside - knot, 0.0)) / (last - knot) - cube(larger(inside - inner, 0.0)) / (last - inner) +
-                3.0 * (inner - knot) * beyond;
-  }
-}
-
 /* What C scores with: position, logit and second derivative at each knot. */
 static void show_knots(const workplace *at, const size_t *places, const double *knots, int k, const double *found,
                        const double *logits, map_parameters *parameters) {
@@ -466,7 +446,7 @@ static uint32_t fit_spline(workplace *at, double *logits, map_parameters *parame
   problem.columns[1] = at->positions;
   for (int i = 2; i < k; i++) {
     FOR_SPANS(&at->signals, at->n) {
-      natural_column(at->standard + first, end - first, knots, k, i - 2, at->columns[i] + first);
+      at->kernels->natural_column(at->standard + first, end - first, knots, k, i - 2, at->columns[i] + first);
     }
     problem.ridge[i] = BENDS_TOWARDS_ZERO;
   }

@@ -39,6 +39,11 @@ static int is_new_threshold(const fastbin_model_spec *spec, int32_t edge) {
   return edge == 0 || threshold_order(spec, edge) > threshold_order(spec, edge - 1);
 }
 
+/* The same once thresholds are counted: in most models each edge has its own. */
+static int has_new_threshold(const score_index *ix, const fastbin_model_spec *spec, int32_t edge) {
+  return ix->n_thresholds == (uint32_t)fastbin_n_edges(spec) || is_new_threshold(spec, edge);
+}
+
 static int splits_ties(const fastbin_model_spec *spec, int32_t edge) {
   uint64_t key = spec->edge_keys ? spec->edge_keys[edge] : FASTBIN_KEY_ABOVE;
   return key != FASTBIN_KEY_ABOVE && key != FASTBIN_KEY_BELOW;
@@ -91,7 +96,7 @@ static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec,
   uint32_t window = 1, before = 0, last_cells[REMEMBERED];
   for (int32_t i = 0; i < n_edges; i++) {
     cell_span cells;
-    if (!all_new && !is_new_threshold(spec, i)) continue;
+    if (!has_new_threshold(ix, spec, i)) continue;
     cells = cells_of(ix, threshold_of(spec, i));
     for (uint32_t reach = 2 * window - 1; before >= reach; reach = 2 * window - 1) {
       uint32_t end = last_cells[(before - reach) % REMEMBERED];
@@ -305,7 +310,7 @@ static void fill_heights(uint64_t *heights, const score_index *ix, const fastbin
   heights[filled++] = UINT64_MAX;
   for (int32_t i = 0; i < n_edges; i++) {
     int64_t order = threshold_order(spec, i);
-    if (is_new_threshold(spec, i)) heights[filled++] = order < ix->base ? 0 : height_of(ix, order);
+    if (has_new_threshold(ix, spec, i)) heights[filled++] = order < ix->base ? 0 : height_of(ix, order);
   }
   while (filled < threshold_slots(ix)) heights[filled++] = UINT64_MAX;
 }
@@ -342,7 +347,7 @@ static void fill_first(uint16_t *first, const score_index *ix, const fastbin_mod
   uint32_t cell = 0, rank = 0;
   for (int32_t i = 0; i < n_edges && ix->n_cells > 1; i++) {
     uint32_t end;
-    if (!is_new_threshold(spec, i)) continue;
+    if (!has_new_threshold(ix, spec, i)) continue;
     for (end = cells_of(ix, threshold_of(spec, i)).high; cell <= end; cell++) first[cell] = (uint16_t)rank;
     rank++;
   }
