@@ -127,18 +127,19 @@ def fit_set(
     numbers = cells.numbers()
     # Numbers of 16 bits are sorted in linear time.
     order = np.argsort(numbers.astype(np.uint16) if len(keys) <= 2**16 else numbers, kind="stable")
+    in_cells = checked.take(order)
     parts = parts_of(method, keys, count_samples(checked, numbers, len(keys)), kind)
     ends = np.cumsum(cells.row_counts)
     told: Told = []
     models = []
     for part in parts:
         if part.is_pool:
-            rows = np.flatnonzero(np.isin(numbers, part.numbers))
+            rows = checked.take(np.flatnonzero(np.isin(numbers, part.numbers)))
         else:
             number = part.numbers[0]
-            rows = order[ends[number] - cells.row_counts[number] : ends[number]]
+            rows = in_cells.take(slice(ends[number] - cells.row_counts[number], ends[number]))
         models.append(
-            fit_named(part.calibrator, checked.take(rows), part.name, told, kind.fall_level(len(parts)), kind.event)
+            fit_named(part.calibrator, rows, part.name, told, kind.fall_level(len(parts)), kind.event)
             if part.n_samples
             else part.without_samples(kind.event)
         )
