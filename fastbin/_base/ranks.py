@@ -28,16 +28,20 @@ MOST_SLICES = 1000
 CUTS = {"equal-mass": 0.5, "expected-positives": 0.1}
 
 
+@lru_cache(maxsize=32)  # segments, folds and repeated fits are of few sizes
 def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
-    """The ranks, from 1, of the n_bins - 1 boundary samples among n, in exact integers.
+    """The ranks, from 1, of the n_bins - 1 boundary samples among n, in exact integers. Not to be written to.
 
     "umd" and "ze": ceil(b (n + 1) / B) (Gupta & Ramdas 2021, Algorithm 1); "ums", for n samples of the part that places the
     boundaries: ceil(b n / B); "umb": floor(b n / B) (Sun, Song & Hero 2023, Definition 6).
     """
     # Below 2**31 the products fit into 63 bits for every allowed number of bins; beyond, and faster for few, Python's integers.
     if n < 2**31 and n_bins > FEW_BINS:
-        return np.asarray(_ranks(np.arange(1, n_bins, dtype=np.int64), n, n_bins, scheme))
-    return np.array([_ranks(b, n, n_bins, scheme) for b in range(1, n_bins)], np.int64)
+        ranks = np.asarray(_ranks(np.arange(1, n_bins, dtype=np.int64), n, n_bins, scheme))
+    else:
+        ranks = np.array([_ranks(b, n, n_bins, scheme) for b in range(1, n_bins)], np.int64)
+    ranks.flags.writeable = False
+    return ranks
 
 
 def _ranks(b: Any, n: Any, n_bins: Any, scheme: str) -> Any:
@@ -92,12 +96,10 @@ def n_slices(n: int) -> int:
     return min(slices, MOST_SLICES)
 
 
-@lru_cache(maxsize=32)  # segments, folds and repeated fits are of few sizes
+@lru_cache(maxsize=32)
 def slice_ranks(n: int) -> Int64s:
     """The ranks, from 1, of the samples that cut n samples into slices. Not to be written to."""
-    ranks = boundary_ranks(n, n_slices(n), "umd")
-    ranks.flags.writeable = False
-    return ranks
+    return boundary_ranks(n, n_slices(n), "umd")
 
 
 def slice_ranks_of_runs(n: Int64s) -> tuple[Int64s, Int64s]:

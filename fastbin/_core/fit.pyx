@@ -26,6 +26,11 @@ cdef extern from "keys.h":
     uint64_t mix(uint64_t z) noexcept nogil
     uint64_t row_word(double score, uint64_t label, double weight) noexcept nogil
 
+cdef extern from "cpu.h":
+    enum cpu_level:
+        AVX512
+    cpu_level fastbin_best_cpu_level() noexcept nogil
+
 cnp.import_array()
 
 

@@ -280,7 +280,7 @@ def slices_of_runs(packed, starts, ranks, first_rank, uint64_t seed):
                 continue
             failed = find_slices(
                 row + start[run], start[run + 1] - start[run], rank + rank_of_run[run], m, seed, group,
-                cut + rank_of_run[run], ones + at)
+                cut + rank_of_run[run], ones + at, NULL)
             if failed:
                 break
             n_slices_of[run], at = m + 1, at + m + 1

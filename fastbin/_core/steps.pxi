@@ -171,7 +171,7 @@ cdef dict evidence_among(
     evidence.n_ranks = n_boundaries
     use_columns(&evidence, score, group, column)
     n_tied = count_tied(groups.score + first, groups.equal + first, groups.n_ranks - first)
-    return parts_of_run(packed, &evidence, bin_rank, True, seed, n_tied, score, group, column, slice_ranks)
+    return parts_of_run(packed, &evidence, bin_rank, True, seed, n_tied, score, group, column, slice_ranks, groups)
 
 
 cdef tuple add_steps(

@@ -174,15 +174,18 @@ def slices_of_groups(given, ranks, uint64_t seed):
 
 cdef int find_slices(
     const uint64_t *packed, Py_ssize_t n, const int64_t *ranks, Py_ssize_t n_ranks, uint64_t seed, int64_t *group,
-    double *cuts, int64_t *label_sums,
+    double *cuts, int64_t *label_sums, const Groups *known,
 ) noexcept nogil:
-    """The same for sorted rows, and the scores of the samples at the ranks. `group` is scratch for 4 n_ranks counts."""
+    """The same for sorted rows, and the scores of the samples at the ranks. `group` is scratch for 4 n_ranks counts.
+
+    `known` as in `find_groups`.
+    """
     cdef Groups groups
     groups.n_ranks, groups.score, groups.n_samples = n_ranks, cuts, n
     groups.below, groups.below_ones = group, group + n_ranks
     groups.equal, groups.equal_ones = group + 2 * n_ranks, group + 3 * n_ranks
     groups.n_positive = find_groups(
-        packed, n, ranks, n_ranks, cuts, group, group + n_ranks, group + 2 * n_ranks, group + 3 * n_ranks)
+        packed, n, ranks, n_ranks, cuts, group, group + n_ranks, group + 2 * n_ranks, group + 3 * n_ranks, known)
     return deal_slices(&groups, ranks, seed, label_sums)
 
 
@@ -247,7 +250,8 @@ cdef void find_groups_into(
     """The groups at these ranks of sorted rows, in scratch: `score`, and four columns in `group`, which may have more."""
     use_columns(groups, score, group, column)
     groups.n_positive = find_groups(
-        packed, groups.n_samples, ranks, groups.n_ranks, score, group, group + column, group + 2 * column, group + 3 * column)
+        packed, groups.n_samples, ranks, groups.n_ranks, score, group, group + column, group + 2 * column, group + 3 * column,
+        NULL)
 
 
 cdef void use_columns(Groups *groups, double *score, int64_t *group, Py_ssize_t column) noexcept nogil:
@@ -322,16 +326,20 @@ def fit_rows(scores, labels, double low, double high, ranks, bint leaves_out, ui
     groups.n_samples, groups.n_ranks = len(packed), len(ranks)
     find_groups_into(words(packed), integers(ranks), &groups, score, group, column)
     n_tied = count_tied(score, groups.equal, groups.n_ranks)
-    parts = parts_of_run(packed, &groups, integers(ranks), leaves_out, seed, n_tied, score, group, column, slice_ranks)
+    parts = parts_of_run(
+        packed, &groups, integers(ranks), leaves_out, seed, n_tied, score, group, column, slice_ranks, &groups)
     parts["values"] = mean_labels(parts["counts"], parts["label_sums"])
     return parts
 
 
 cdef dict parts_of_run(
     cnp.ndarray packed, Groups *groups, const int64_t *ranks, bint leaves_out, uint64_t seed, int64_t n_tied, double *score,
-    int64_t *group, Py_ssize_t column, slice_ranks,
+    int64_t *group, Py_ssize_t column, slice_ranks, const Groups *known,
 ):
-    """The parts of a model for the bins between these groups, as `place_run`, and for the slices of the rows; no values."""
+    """The parts of a model for the bins between these groups, as `place_run`, and for the slices of the rows; no values.
+
+    `known` are groups of these rows, as in `find_groups`.
+    """
     cdef Py_ssize_t n_bins = groups.n_ranks + 1, n_cuts = len(slice_ranks), n_edges
     cdef cnp.ndarray tally = new_array(cnp.NPY_INT64, 2, n_bins), edges = new_array(cnp.NPY_FLOAT64, n_bins - 1)
     cdef cnp.ndarray ties = new_array(cnp.NPY_INT64, n_bins, 3), atoms = new_array(cnp.NPY_INT64, n_bins, 2)
@@ -343,7 +351,7 @@ cdef dict parts_of_run(
         <int64_t *>cnp.PyArray_DATA(ties), <int64_t *>cnp.PyArray_DATA(atoms))
     if n_edges < 0 or find_slices(
         words(packed), len(packed), integers(slice_ranks), n_cuts, seed, <int64_t *>cnp.PyArray_DATA(of_cuts),
-        <double *>cnp.PyArray_DATA(cuts), <int64_t *>cnp.PyArray_DATA(label_sums),
+        <double *>cnp.PyArray_DATA(cuts), <int64_t *>cnp.PyArray_DATA(label_sums), known,
     ):
         raise InputError(TOO_MANY_TIED)
     parts = {
