@@ -237,7 +237,10 @@ cdef int64_t find_groups(
     const uint64_t *packed, Py_ssize_t n, const int64_t *ranks, Py_ssize_t n_ranks, double *score, int64_t *below,
     int64_t *below_ones, int64_t *equal, int64_t *equal_ones, const Groups *known,
 ) noexcept nogil:
-    """The same; what it returns are all rows with label 1. Rows below groups that are `known`, or NULL, are not counted again."""
+    """The same; what it returns are all rows with label 1.
+
+    `known` are groups of these rows, ascending, or NULL: rows below them are not counted again.
+    """
     cdef Py_ssize_t i, first, k = 0, n_known = 0 if known == NULL else known.n_ranks, row = 0
     cdef int64_t n_ones = 0, before = 0, before_ones = 0
     cdef uint64_t word = 0

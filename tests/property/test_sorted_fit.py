@@ -96,6 +96,19 @@ def test_types_do_not_change_the_bytes(method: Any, score_type: str, label_type:
     assert outcome(scores, np.repeat(typed, 2)[::2], method, n_bins=7) == expected
 
 
+@pytest.mark.parametrize("level", ["baseline", "avx512"])
+def test_rows_are_sorted_alike_on_every_processor(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As doubles on most of them, as integers where registers of 512 bits compare these, and above a score of 1.5."""
+    monkeypatch.setenv("FASTBIN_CPU", level)
+    for shape in SCORE_SHAPES:
+        for scale in (1.0, 3.0):
+            scores = scale * np.array(strategies.make(shape, "coin", 700, 5).scores) + 0.0
+            labels = np.arange(700, dtype=np.uint8) % 2
+            order = np.lexsort((1 - labels, scores))
+            expected = scores[order].view(np.uint64) << np.uint64(1) | np.uint64(1) - labels[order]
+            assert np.array_equal(sorted_rows(scores, labels, 0.0, scale), expected)
+
+
 @pytest.mark.parametrize("at", [0, 17, 499])
 @METHODS
 def test_the_same_refusals(method: Any, at: int) -> None:
