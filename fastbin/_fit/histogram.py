@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt32s
+from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt32s, UInt64s
 from fastbin._base.errors import InputError
 from fastbin._fit.quantiles import CELLS_A_RANK, CHANGED, Answer, Cells, Plan, Values, run_starts
 
@@ -223,29 +223,36 @@ def _shift_for(low: int, high: int, n_cells: int) -> int:
     return max(0, ((high - low) // n_cells).bit_length())
 
 
-def choose_node(sample_codes: Int64s, low: int, high: int, n_cells: int) -> tuple[int, int, int]:
-    """(base, shift, cells) for the codes low ... high of a cell that holds too many rows.
+def _bit_lengths(n: UInt64s) -> Int64s:
+    """How many bits each of these integers has, 0 for 0; by halves, which doubles hold exactly."""
+    upper, lower = (np.frexp(half.astype(np.float64))[1] for half in (n >> np.uint64(32), n & np.uint64(2**32 - 1)))
+    return np.where(upper > 0, upper + 32, lower).astype(np.int64)
+
+
+def choose_nodes(sample_codes: Int64s, low: Int64s, high: Int64s, n_cells: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+    """(base, shift, cells) for the codes low ... high of each of some cells that hold too many rows.
 
     Where one value dominates the sample, three cells: below it, the value, above it. Else the span of the sample, if it is
-    narrower than the cell; else the whole cell, which always makes progress.
+    narrower than the cell; else the whole cell, which always makes progress. A `shift` is the least with at most n_cells cells.
     """
-    inside = sample_codes[np.searchsorted(sample_codes, low) : np.searchsorted(sample_codes, high, side="right")]
-    if high - low < n_cells:
-        return low, 0, high - low + 1
-    if inside.size >= 3:
-        middle = int(inside[inside.size // 2])
-        if 2 * int(np.count_nonzero(inside == middle)) >= inside.size:
-            return middle - 1, 0, 3
-        first, last = int(inside[0]), int(inside[-1])
-        if (last - first) < (high - low) // 8:
-            # One cell more than the sample fills, so that the last one holds only what lies beyond.
-            shift = _shift_for(first, last, max(1, n_cells - 2))
-            return first, shift, ((last - first) >> shift) + 2
-    shift = _shift_for(low, high, n_cells)
-    return low, shift, ((high - low) >> shift) + 1
-
-
-NO_NODE = 0, 0, 0
+    span, most = (high - low).view(np.uint64), n_cells.astype(np.uint64)  # modulo 2**64: no difference of codes is that large
+    base, shift = low.copy(), _bit_lengths(span // most)
+    cells = (span >> shift.astype(np.uint64)).astype(np.int64) + 1
+    starts, stops = np.searchsorted(sample_codes, low), np.searchsorted(sample_codes, high, side="right")
+    seen = np.flatnonzero((stops - starts >= 3) & (span >= most))
+    starts, stops, span, most = starts[seen], stops[seen], span[seen], most[seen]
+    middle, first, last = sample_codes[(starts + stops) // 2], sample_codes[starts], sample_codes[stops - 1]
+    repeats = np.searchsorted(sample_codes, middle, side="right") - np.searchsorted(sample_codes, middle)
+    width = (last - first).view(np.uint64)
+    dominated = 2 * repeats >= stops - starts
+    narrow = (width < span // np.uint64(8)) & ~dominated
+    # One cell more than the sample fills, so that the last one holds only what lies beyond.
+    fits = _bit_lengths(width // (np.maximum(most, np.uint64(3)) - np.uint64(2)))
+    base[seen] = np.where(dominated, middle - 1, np.where(narrow, first, base[seen]))
+    shift[seen] = np.where(dominated, 0, np.where(narrow, fits, shift[seen]))
+    of_span = (width >> fits.astype(np.uint64)).astype(np.int64) + 2
+    cells[seen] = np.where(dominated, 3, np.where(narrow, of_span, cells[seen]))
+    return base, shift, cells
 
 
 class Layout:
@@ -255,7 +262,7 @@ class Layout:
         self.limits = limits
         self.codes = np.sort(codes_of(sample[np.isfinite(sample)]))
         # More cells leave fewer rows to be looked into again, but cost memory, and time where they leave the caches.
-        useful = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, n_cells // 8), min(n_rows // 256, n_cells))
+        useful = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, n_cells // 4), min(n_rows // 256, n_cells))
         n_cells_made = min(max(MIN_ROOT_CELLS, 1 << (useful - 1).bit_length()), MAX_ROOT_CELLS)
         self.root = choose_root(self.codes, n_rows, n_cells_made, n_cells // CELLS_A_RANK)
 
@@ -285,11 +292,16 @@ class Histogram:
         if plan.is_first:
             self._n_cells = np.array([layout.root.n_cells])
         else:
-            ends = codes_of(plan.low).tolist(), codes_of(plan.high).tolist(), plan.n_cells.tolist()
-            nodes = [choose_node(layout.codes, *node) if node[2] else NO_NODE for node in zip(*ends, strict=True)]
-            self._base, self._shift, self._n_cells = np.array(nodes, np.int64).T.copy()
+            divided = plan.n_cells > 0
+            nodes = np.zeros((3, len(divided)), np.int64)
+            low, high = codes_of(plan.low[divided]), codes_of(plan.high[divided])
+            nodes[:, divided] = choose_nodes(layout.codes, low, high, plan.n_cells[divided])
+            self._base, self._shift, self._n_cells = nodes
             self._first, self._last = self._overlaps()
         self._offset = np.cumsum(self._n_cells) - self._n_cells
+        # The least and the greatest code in each interval, by which one that holds a single score is known at once.
+        limits = np.iinfo(np.int64)
+        self._seen = [np.repeat([[limits.max], [limits.min]], len(self._n_cells), axis=1) for _ in range(n_forks)]
         self._tables = [np.zeros(2 * int(self._n_cells.sum()), np.int64) for _ in range(n_forks)]
         self._most = int(plan.n_samples[plan.n_cells == 0].sum())
         self._lists = [_List.empty(-(-self._most // n_forks), weighted) for _ in range(n_forks)]
@@ -325,7 +337,7 @@ class Histogram:
             self._bad_rows[fork] |= self._kernels.count_rows(*rows, *self._layout.limits, self._tables[fork])
             return
         intervals = self._first, self._last, self._plan.low, self._plan.high
-        cells = self._base, self._shift, self._n_cells, self._offset, self._tables[fork]
+        cells = self._base, self._shift, self._n_cells, self._offset, self._tables[fork], *self._seen[fork]
         row = 0
         while (row := self._kernels.count_within(*rows, *intervals, *cells, row, *self._lists[fork])) < len(chunk.scores):
             self._lists[fork] = self._lists[fork].doubled(self._most)
@@ -352,15 +364,17 @@ class Histogram:
         if self._plan.is_first:
             return self._layout.root.ends(chosen, self._layout.limits)
         at = np.searchsorted(self._offset + self._n_cells, chosen, side="right")
-        columns = (chosen - self._offset[at], self._base[at], self._shift[at], self._n_cells[at])
-        limits = codes_of(self._plan.low[at]), codes_of(self._plan.high[at])
-        ends = []
-        # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
-        for step, base, shift, n_cells, low, high in zip(*(column.tolist() for column in (*columns, *limits)), strict=True):
-            start, after = base + (step << shift), base + ((step + 1) << shift)
-            ends.append((low if step == 0 else max(low, start), high if step == n_cells - 1 else min(high, after - 1)))
-        low_codes, high_codes = np.array(ends, np.int64).reshape(-1, 2).T.copy()
-        return scores_of(low_codes), scores_of(high_codes)
+        step, base, shift = chosen - self._offset[at], self._base[at], self._shift[at]
+        seen = np.array(self._seen)[:, :, at]
+        low, high = seen[:, 0].min(axis=0), seen[:, 1].max(axis=0)
+        start = base + (step << shift)
+        # What lies behind the start and in the cell: the next one may begin beyond the last code of all.
+        behind = np.minimum((high - start).view(np.uint64), (np.uint64(1) << shift.astype(np.uint64)) - np.uint64(1))
+        end = start + behind.view(np.int64)
+        return (
+            scores_of(np.where(step == 0, low, np.maximum(low, start))),
+            scores_of(np.where(step == self._n_cells[at] - 1, high, end)),
+        )
 
 
 class _List(NamedTuple):

@@ -21,7 +21,7 @@ from wordings import refuses
 
 from fastbin._fit import histogram
 from fastbin._fit import rows as fit_rows
-from fastbin._fit.histogram import Layout, RootMap, choose_node, choose_root, codes_of, scores_of
+from fastbin._fit.histogram import Layout, RootMap, choose_nodes, choose_root, codes_of, scores_of
 from fastbin._fit.quantiles import Answer, Boundaries, Cells, Plan, Values, search
 from fastbin._fit.rows import Rows, RowsSource, groups_by_sorting
 
@@ -279,10 +279,13 @@ def test_a_node_always_makes_progress() -> None:
         sample = np.sort(rng.integers(-(2**62), 2**62, rng.integers(0, 50)))
         if trial % 3 == 0:
             sample = np.sort(rng.choice(sample, 60)) if sample.size else sample
-        low, high = -(2**62), 2**62
+        low, high = codes_of(np.array([-1.0, 1.0]) * np.finfo(np.float64).max).tolist()  # nearly 2**64 apart
+        if trial % 5:
+            low, high = -(2**62), 2**62
         target = int(rng.integers(low, high)) if trial % 2 else int(sample[0]) if sample.size else 17
         for _ in range(200):
-            base, shift, cells = choose_node(sample, low, high, 64)
+            node = choose_nodes(sample, np.array([low]), np.array([high]), np.array([64]))
+            base, shift, cells = (int(column[0]) for column in node)
             assert cells <= 67
             step = min(max((target - base) >> shift, 0), cells - 1)
             next_low = low if step == 0 else max(low, base + (step << shift))
@@ -293,6 +296,24 @@ def test_a_node_always_makes_progress() -> None:
             if low == high:
                 break
         assert low == high == target
+
+
+def test_nodes_are_chosen_each_by_itself() -> None:
+    rng = np.random.default_rng(9)
+    sample = np.sort(np.append(rng.integers(-(2**60), 2**60, 500), np.full(300, 12345)))
+    ends = np.sort(rng.choice(np.append(sample, rng.integers(-(2**62), 2**62, 200)), 80, replace=False)).reshape(-1, 2)
+    ends[0] = 12345 - 10**6, 12345 + 10**9
+    low, high, n_cells = ends[:, 0].copy(), ends[:, 1].copy(), rng.integers(4, 1024, 40)
+    together = choose_nodes(sample, low, high, n_cells)
+    assert [int(column[0]) for column in together] == [12344, 0, 3]  # below, at and above the value that dominates
+    for at in range(40):
+        alone = choose_nodes(sample, low[at : at + 1], high[at : at + 1], n_cells[at : at + 1])
+        assert [int(column[0]) for column in alone] == [int(column[at]) for column in together]
+        span = int(high[at]) - int(low[at])
+        inside = sample[(sample >= low[at]) & (sample <= high[at])]
+        if span < n_cells[at] or inside.size < 3:
+            shift = (span // int(n_cells[at])).bit_length()
+            assert [int(column[0]) for column in alone] == [low[at], shift, (span >> shift) + 1]
 
 
 def test_counters_are_emptied_on_the_way() -> None:

@@ -175,18 +175,21 @@ def count_rows(
 @kernel(
     i64(
         f64_in, i64_in, u8_in, i64_in, i64, f64, f64, i64, i64, i64, f64_in, i64,
-        i32_in, i32_in, f64_in, f64_in, i64_in, i64_in, i64_in, i64_in, i64_out, i64, i64_out, u32_out, f64_out, i64_out,
+        i32_in, i32_in, f64_in, f64_in, i64_in, i64_in, i64_in, i64_in, i64_out, i64_out, i64_out,
+        i64, i64_out, u32_out, f64_out, i64_out,
     )
 )  # fmt: skip
 def count_within(
     scores, bits, labels, weights, kind, origin, scale, base, shift, n_steps, points, n_cells,
-    first, last, low, high, node_base, node_shift, node_cells, node_offset, table, row, n_listed, slot, listed, listed_weights,
+    first, last, low, high, node_base, node_shift, node_cells, node_offset, table, least, greatest,
+    row, n_listed, slot, listed, listed_weights,
 ):  # fmt: skip
     """Count or list the rows from `row` on that lie in one of the intervals [low[t], high[t]].
 
     Those in root cell c can be in the intervals first[c] ... last[c] alone; first[c] is negative where there is none. Interval
-    t counts its rows in node_cells[t] cells, two entries of `table` each (by label) from 2 * node_offset[t] on; with 0 cells
-    they are listed: slot 2 t + label, the score, and its weight, from place n_listed[0] on.
+    t counts its rows in node_cells[t] cells, two entries of `table` each (by label) from 2 * node_offset[t] on, and keeps
+    least[t] and greatest[t] of their codes; with 0 cells they are listed: slot 2 t + label, the score, and its weight, from
+    place n_listed[0] on.
 
     Returns where it stopped: after the last row, or at the first row for which the list has no room.
     """
@@ -222,8 +225,10 @@ def count_within(
             label = labels[i]
             weight = 1 if weights.size == 0 else weights[i]
             if node_cells[t] > 0:
-                cell = node_offset[t] + step_of(code_of(bits[i]), node_base[t], node_shift[t], node_cells[t])
+                code = code_of(bits[i])
+                cell = node_offset[t] + step_of(code, node_base[t], node_shift[t], node_cells[t])
                 table[2 * cell + label] += weight
+                least[t], greatest[t] = min(code, least[t]), max(code, greatest[t])
             elif weight > 0:
                 if place == listed.size:
                     n_listed[0] = place
