@@ -146,8 +146,12 @@ class Sample(NamedTuple):
         codes = sorted_codes[starts]
         return cls(codes, scores_of(codes), np.append(starts[1:], len(sorted_codes)) - starts)
 
-    def collisions(self, steps: Int64s, points: Float64s) -> float:
-        """The chance that two draws fall in one cell, that of no point: the unbiased estimate of its sum of squared masses."""
+    def share_to_look_into(self, steps: Int64s, points: Float64s, n_ranks: int) -> float:
+        """The share of rows that is looked into again: the sum of p min(2, n_ranks p) over the cells, not those of points.
+
+        In proportion to its mass p a cell holds ranks; a heavy one holds some, and is divided more than once. Squares of
+        masses are estimated without bias, by pairs.
+        """
         size = int(self.repeats.sum())
         repeats = self.repeats
         if points.size:
@@ -156,7 +160,7 @@ class Sample(NamedTuple):
         if steps.size == 0:
             return 0.0
         counts = np.add.reduceat(repeats, run_starts(steps))
-        return float(np.dot(counts, counts - 1)) / max(1, size * (size - 1))
+        return float(np.minimum(n_ranks * counts * (counts - 1) / max(1, size - 1), 2 * counts).sum()) / size
 
     def points(self, steps: Int64s, n_steps: int) -> Float64s:
         """For each cell the score that was seen most often, if more than once; else NaN."""
@@ -179,7 +183,7 @@ def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int) -
     """A cheap map for n_rows rows like this sorted sample.
 
     A map costs its two passes over the rows, and the looking into cells that hold a rank. Ranks fall into a cell in proportion
-    to its mass p, so the share of rows that has to be looked into is about n_ranks * sum(p**2).
+    to its mass (`Sample.share_to_look_into`).
     """
     if sample_codes.size == 0:
         return RootMap.linear(0.0, float(n_cells), n_cells)
@@ -190,7 +194,7 @@ def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int) -
         steps = root.steps_of(sample.codes)
         if tied > TIED_SHARE:
             root = root._replace(points=sample.points(steps, root.n_steps), n_cells=3 * root.n_steps)
-        look_cost = LOOK_COST * min(1.0, n_ranks * sample.collisions(steps, root.points))
+        look_cost = LOOK_COST * sample.share_to_look_into(steps, root.points, n_ranks)
         best = min(best, (2 * pass_cost + look_cost, root), key=lambda option: option[0])
         if look_cost * n_rows < max(GOOD_ENOUGH * n_rows, CHOICE_COST):
             return best[1]
