@@ -266,7 +266,7 @@ class Layout:
         self.limits = limits
         self.codes = np.sort(codes_of(sample[np.isfinite(sample)]))
         # More cells leave fewer rows to be looked into again, but cost memory, and time where they leave the caches.
-        useful = max(min(n_rows // 128, ROOT_CELLS), min(n_rows // 16, n_cells // 4), min(n_rows // 256, n_cells))
+        useful = max(min(n_rows // 64, ROOT_CELLS), min(n_rows // 16, n_cells // 4), min(n_rows // 256, n_cells))
         n_cells_made = min(max(MIN_ROOT_CELLS, 1 << (useful - 1).bit_length()), MAX_ROOT_CELLS)
         self.root = choose_root(self.codes, n_rows, n_cells_made, n_cells // CELLS_A_RANK)
 

@@ -42,6 +42,9 @@ BLOCK = 4096
 # Rows searched at a time between splitters: each step goes over all of them, so they share that cache with the splitters.
 SEARCH_BLOCK = 512
 
+# Values that are sorted rather than divided once more.
+FEW = 16
+
 BAD_SCORE, BAD_LABEL = 1, 2
 
 
@@ -277,7 +280,7 @@ def select_rank(values, low, high, rank):
     Afterwards what stands before that place is at most, and what stands behind it at least, that value.
     """
     budget = 64  # a guard against orders made to defeat the pivot
-    while high - low > 16 and budget > 0:
+    while high - low > FEW and budget > 0:
         budget -= 1
         first, middle, last = values[low], values[(low + high) >> 1], values[high - 1]
         pivot = max(min(first, middle), min(max(first, middle), last))
@@ -297,7 +300,15 @@ def select_rank(values, low, high, rank):
             low = left
         else:
             return values[rank]
-    values[low:high].sort()
+    if high - low > FEW:
+        values[low:high].sort()
+        return values[rank]
+    for i in range(low + 1, high):  # by insertion, as a call would cost more than the sorting
+        value, at = values[i], i
+        while at > low and values[at - 1] > value:
+            values[at] = values[at - 1]
+            at -= 1
+        values[at] = value
     return values[rank]
 
 
