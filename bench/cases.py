@@ -28,6 +28,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Float64s]] = {
     "click rates 1e-4": lambda rng, n: rng.lognormal(np.log(1e-4), 1.0, n).clip(0.0, 1.0),
     "sorted": lambda rng, n: np.sort(rng.random(n)),
     "100 values": lambda rng, n: rng.integers(0, 100, n) / 100.0,
+    "1,001 values": lambda rng, n: rng.random(n).round(3),
     "constant": lambda rng, n: np.full(n, 0.3),
     "subnormal": lambda rng, n: rng.integers(0, 2**40, n) * 5e-324,
     "all bit patterns": lambda rng, n: rng.integers(0, 0x3FF0000000000000, n).view(np.float64),
@@ -164,6 +165,7 @@ FINE_FITS = {
         ("uniform", 10**5, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_SORT: Asked(at_most=1.5)}),
         ("uniform", 10**6, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_SORT: Asked(at_most=0.9)}),
         ("100 values", 10**6, {}),
+        ("1,001 values", 10**6, {}),
         ("uniform", 10**7, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_BINS: Asked(at_most=2)}),
         ("Beta(.5, 5)", 10**7, {CERTIFIED_TO_BINS: Asked(at_most=2)}),
     )
