@@ -235,13 +235,16 @@ class ModelSet(Saved, NativeModelSet, Parts):
         column = read_column(cells, "cells")
         given = cells if column is None else column
         cell = (given.tolist() if hasattr(given, "tolist") else list(given))[at]
-        raise InputError(
-            f"is {cell!r}, which is none of the {len(self)} keys of this set",
-            ("score such rows by another model, or make the set with ", by_name("unknown", "pool")),
-            argument="cells",
-            at=at,
-            value=cell,
-        )
+        problem = f"is {cell!r}, which is none of the {len(self)} keys of this set"
+        make = "make the set with ", by_name("unknown", "pool"), " and some cells that are thin"
+        raise InputError(problem, ("score such rows by another model, or ", *make), argument="cells", at=at, value=cell)
+
+    def _named(self, which: Any) -> BinnedModel:
+        try:
+            return self[which]
+        except KeyError:
+            problem = f"is {which!r}, which is none of the {len(self)} keys of this set"
+            raise InputError(problem, "pass 'joint' for all models, or a key", argument="which", value=which) from None
 
     def __getitem__(self, key: Any) -> BinnedModel:
         number = self._find_one(key)
@@ -383,7 +386,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         from fastbin import guarantees
 
         if which != "joint":
-            return self[which].interval(alpha, bound, simultaneous, at=at, side=side)
+            return self._named(which).interval(alpha, bound, simultaneous, at=at, side=side)
         models, words = self._evidence()
         return guarantees.set_intervals(models, check_alpha(alpha), bound, simultaneous, at=at, side=side, **words)
 
@@ -409,7 +412,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         from fastbin import guarantees
 
         if which != "joint":
-            return self[which].certificate(alpha, kind, bound, about=about, side=side)
+            return self._named(which).certificate(alpha, kind, bound, about=about, side=side)
         models, words = self._evidence()
         return guarantees.certify_set(models, check_alpha(alpha), kind, bound, about=about, side=side, **words)
 

@@ -111,8 +111,9 @@ def _from_objects(items: list[Any], name: str) -> Cells:
         at = next(i for i, item in enumerate(items) if not _is_key(item) or isinstance(item, str) != is_text)
         if not _is_key(items[at]):
             _refuse(name, at, items[at])
-        problem = f"is {items[at]!r}, and {name}[0] is {items[0]!r}"
-        raise InputError(problem, "pass keys of one type", argument=name, at=at, value=items[at])
+        first, other = (str(item) if isinstance(item, str) else int(item) for item in (items[0], items[at]))
+        problem = f"is {other!r}, and {name}[0] is {first!r}"
+        raise InputError(problem, "pass keys of one type", argument=name, at=at, value=other)
     numbers: dict[str, int] = {}
     codes = np.fromiter((numbers.setdefault(item, len(numbers)) for item in items), np.int32, len(items))
     texts = list(map(str, numbers))

@@ -28,6 +28,7 @@ ScoreRange = tuple[float, float] | None
 UNIT = (0.0, 1.0)
 ANY_SCORE = Wording("score_range=None", "--score-range any")
 PERCENTAGES = Wording("score_range=(0, 100)", "--score-range 0,100")
+BEYOND_DOUBLES = "is an integer beyond the greatest double"
 CONVERT_TEXT = "scores are numbers: convert the column, with pandas.to_numeric or astype(float)"
 
 
@@ -63,7 +64,8 @@ def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        remedy = "for class probabilities pass the column of class 1" if array.ndim else "a single score goes to predict_one"
+        to_one = "; one score alone goes to predict_one, or to decide_one" * (name == "scores")
+        remedy = "for class probabilities pass the column of class 1" if array.ndim else f"pass a list or an array{to_one}"
         raise InputTypeError(f"must be one-dimensional (or n by 1), got shape {array.shape}", remedy, argument=name)
     masked = masked_entries(values)
     if masked is not None:
@@ -106,7 +108,9 @@ def _instead_of(values: Any) -> str:
 
 
 def refuse_kind(score: Any, name: str = "score") -> NoReturn:
-    """Raise for a single score that is not a number."""
+    """Raise for a single score that is not a number, or an integer that no double is as large as."""
+    if isinstance(score, int):
+        raise InputError(BEYOND_DOUBLES, argument=name)
     several = isinstance(score, Iterable) and not isinstance(score, (str, bytes))
     remedy = "pass one number, or several scores to predict" if several else "pass one number"
     raise InputTypeError(f"is {_kind_of(score)}", remedy, argument=name)
@@ -167,6 +171,8 @@ def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
         except (TypeError, ValueError) as error:
             problem = f"is {item!r}, not a number"
             raise InputTypeError(problem, argument=name, at=first_row + position, value=item) from error
+        except OverflowError as error:
+            raise InputError(BEYOND_DOUBLES, argument=name, at=first_row + position) from error
     return converted
 
 
@@ -566,7 +572,7 @@ def check_alpha(alpha: Any, name: str = "alpha", *, smallest: float = SMALLEST_A
         share = value / 100.0 if value >= 1.0 else value
         meant = min(share, 1.0 - share)
         event = "a verdict is wrong" if name == "test_level" else "the promise fails"
-        remedy = f"{name} is the chance that {event}; did you mean {meant:.12g}?"
+        remedy = f"{name} is the chance that {event}; did you mean {meant:.6g}?"
         raise InputError(None, remedy, argument=name, value=value)
     if value < smallest:
         remedy = f"the smallest accepted is {smallest:g}, below which doubles cannot tell tails apart"
@@ -660,7 +666,11 @@ MOST_BINS = 2**24
 
 def check_n_bins(n_bins: Any) -> int | str:
     """A number of bins, or "auto"."""
-    return check_choice(n_bins, "n_bins", ("auto",)) if isinstance(n_bins, str) else check_count(n_bins, "n_bins", 1, MOST_BINS)
+    if not isinstance(n_bins, str):
+        return check_count(n_bins, "n_bins", 1, MOST_BINS)
+    if n_bins != "auto":
+        raise InputError(None, "pass an integer, or 'auto'", argument="n_bins", value=n_bins)
+    return n_bins
 
 
 def check_seed(seed: Any, name: str = "seed") -> int:
@@ -682,6 +692,13 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise InputError(None, f"choose one of {', '.join(map(repr, choices))}", argument=name, value=value)
     return value
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """True or False: a text such as "no" would count as true."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(f"must be True or False, got {value!r}", argument=name, value=value)
+    return bool(value)
 
 
 # What a file holds of the name of an event.

@@ -102,6 +102,10 @@ class ArgumentError(FastbinError):
         row, column = self.at
         return f"row {row} of {self.argument}" if column is None else f"{self.argument}[{row}, {column}]"
 
+    def about(self, argument: str) -> Self:
+        """The same error, where the caller knows the argument by another name."""
+        return type(self)(*self._words, argument=argument, at=self.at, value=self.value)
+
     def within(self, part: str) -> Self:
         """The same error, where rows of this part alone were looked at."""
         return self.at_place(f"{part}: {self.place}{' ' * bool(self.place)}")

@@ -116,6 +116,8 @@ def read_saved(
     """
     if hasattr(source, "read"):
         return _read_saved(cast(SupportsRead, source), None, is_other)
+    if not isinstance(source, (str, bytes, os.PathLike)):  # an integer would be an open descriptor, and be closed
+        raise InputTypeError(f"is {source!r:.100}", "pass a path, or a file object that is open for bytes", argument="source")
     with open(source, "rb") as file:
         status = os.fstat(file.fileno())
         return _read_saved(file, status.st_size if stat.S_ISREG(status.st_mode) else None, is_other)

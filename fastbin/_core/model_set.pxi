@@ -213,7 +213,7 @@ cdef class NativeModelSet(SetOwner):
         if self.spec.unknown == FASTBIN_UNKNOWN_REFUSE:
             raise InputError(
                 f"cell is {cell!r}, which is none of the {self.spec.n_keys} keys of this set; score such rows by another "
-                "model, or make the set with unknown='pool'"
+                "model, or make the set with unknown='pool' and some cells that are thin"
             )
         return 0
 

@@ -38,7 +38,7 @@ cdef double number_of(score) except? -1.0:
     """The double of one score; the error for anything else names the argument, which Python's own would not."""
     try:
         return score
-    except TypeError:
+    except (TypeError, OverflowError):
         refuse_kind(score)
 
 

@@ -155,7 +155,7 @@ cdef class NativeStream:
 
     # ------------------------------------------------------------------ counting
 
-    def update_one(self, double score, label, tie_key=None):
+    def update_one(self, score, label, tie_key=None):
         """Count one sample.
 
         Parameters
@@ -181,6 +181,7 @@ cdef class NativeStream:
         cdef uint64_t key = 0
         cdef fastbin_status status = FASTBIN_OK
         cdef int y = 0
+        cdef double number = number_of(score)
         self._require()
         if label == 1:
             y = 1
@@ -191,9 +192,9 @@ cdef class NativeStream:
         with self.lock:
             if tie_key is None:
                 key = fastbin_row_key(self.spec.seed, fastbin_stream_n_samples(self.stream))
-            status = fastbin_stream_update_one(self.stream, score, key, y, &bin_number)
+            status = fastbin_stream_update_one(self.stream, number, key, y, &bin_number)
         if status != FASTBIN_OK:
-            succeed_with(status, &self.spec, score, -1)
+            succeed_with(status, &self.spec, number, -1)
         return bin_number
 
     def _update(self, cnp.ndarray scores, labels, keys, seed):

@@ -399,6 +399,9 @@ class BatchesSource(Source):
         if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
             found = f"{len(batch)} parts" if isinstance(batch, (tuple, list)) else f"a {type(batch).__name__}"
             raise InputTypeError(f"batches gave {found}; a batch is (scores, labels) or (scores, labels, sample_weight)")
+        if not hasattr(batch[0], "__len__"):
+            problem = f"batches gave {type(batch).__name__}s such as {batch!r}, which are rows"
+            raise InputTypeError(f"{problem}; a batch is (scores, labels) or (scores, labels, sample_weight), of many rows")
         if len(batch[0]) == 0:
             return None
         scores, labels, *weights = batch

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.cells import Key
-from fastbin._base.checks import check_alpha, check_choice
+from fastbin._base.checks import check_alpha, check_choice, check_flag
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.table import Columns, Table, as_records
@@ -273,6 +273,7 @@ def reliability_table(
     [('cat', 'cat', 0.75, 0.75), ('cat', 'dog', 0.25, 0.0), ('dog', 'cat', 0.25, 0.25), ('dog', 'dog', 0.75, 1.0)]
     """
     alpha = None if alpha is None else check_alpha(alpha)
+    check_flag(simultaneous, "simultaneous")
     if multiclass is not None:
         multiclass = check_choice(multiclass, "multiclass", MULTICLASS)
         refuse_useless(multiclass, positive, classes, predicted, grouping)

@@ -14,6 +14,7 @@ from fastbin._base.checks import (
     as_scores,
     check_choice,
     check_count,
+    check_flag,
     check_n_bins,
     check_score_range,
     check_scores,
@@ -43,14 +44,16 @@ from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, RowsSource, check_rows
 from fastbin._fit.tally import require_weight
 from fastbin.model import BinnedModel
+from fastbin.scaling import value_maps
 from fastbin.scaling.value_maps import BIN_MEANS, RECENTRINGS, VALUES, shifted_steps, tell_of, value_steps
-from fastbin.scaling.value_maps import MOST_STEPS as MOST_NEWTON_STEPS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# With n_bins="auto": values do not need many bins, so the bins serve the certificate alone.
-FEW_SAMPLES, FEW_BINS, BINS = 1000, 5, 10
+# With n_bins="auto": maps do not need many bins, which serve the certificate alone. One for each 200 samples between these
+# numbers, so that epsilon does not jump: by two thirds from 999 samples to 1,000, if it went from 5 bins to 10 there. Where the
+# values are means of the bins, fewer would cost a third of the log loss at 1,000 samples (bench/calarena).
+FEWEST_BINS, MOST_BINS, SAMPLES_A_BIN, SAMPLES_A_MEAN = 5, 10, 200, 100
 # With recentre="auto": below, moving the map by the labels of single bins adds more noise than it takes away
 # (bench/calarena: .006 to .025 of the win rate).
 FEWEST_TO_RECENTRE = 2000
@@ -72,8 +75,8 @@ class CertifiedCalibration(CountedBinning):
     Parameters
     ----------
     n_bins : int or "auto"
-        Evidence bins. "auto": 5 below 1,000 samples, else 10; fewer where there are fewer than 2 n_bins - 1 samples. More bins
-        say more about where the averages hold, and widen the certificate.
+        Evidence bins. "auto": one for each 200 samples (100 where means of bins are the values), from 5 to 10; fewer where
+        there are fewer than 2 n_bins - 1 samples. More bins say more about where the averages hold, and widen the certificate.
     values : str
         The map. "mixture": beta calibration, centred isotonic regression and a natural spline, mixed in the logit; where scores
         are probabilities, with them the scores as they are, as far as the labels do not contradict them, and below 250 samples
@@ -219,6 +222,7 @@ class _CheckedCertified(NamedTuple):
             remedy = f"a certified calibration has at most {MOST_STEPS} evidence bins"
             raise InputError(None, remedy, argument="n_bins", value=given.n_bins)
         check_choice(given.values, "values", VALUES)
+        check_flag(given.monotone, "monotone")
         check_unit_interval(given.sampling_rate, "sampling_rate", open_left=True)
         check_choice(given.recentre, "recentre", ("auto", *RECENTRINGS, "cap"))
         check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
@@ -244,7 +248,7 @@ class _CheckedCertified(NamedTuple):
         found = fit_rows_in_steps(
             rows.scores, rows.labels, *rows.limits, cut_ranks(n_samples, *shape), places_of_boundaries(n_samples, *shape),
             slice_ranks(n_samples), logit_places() if fine else None, self.seed, VALUES.index(given.values),
-            RECENTRINGS.index(self._recentring_for(n_samples)), given.monotone, True, MOST_NEWTON_STEPS,
+            RECENTRINGS.index(self._recentring_for(n_samples)), given.monotone, True, value_maps.MOST_STEPS,
         )  # fmt: skip
         if found is None:
             return None
@@ -292,7 +296,8 @@ class _CheckedCertified(NamedTuple):
         if n_samples == 0:
             raise no_samples()
         if self.given.n_bins == "auto":
-            return min(FEW_BINS if n_samples < FEW_SAMPLES else BINS, (n_samples + 1) // 2)
+            wanted = n_samples // (SAMPLES_A_MEAN if self.given.values in BIN_MEANS else SAMPLES_A_BIN)
+            return min(max(FEWEST_BINS, min(wanted, MOST_BINS)), (n_samples + 1) // 2)
         require_samples(n_samples, int(self.given.n_bins), "certified")
         return int(self.given.n_bins)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import ScoreRange, check_edges, check_n_bins, check_score_range, check_unit_interval
+from fastbin._base.checks import ScoreRange, check_edges, check_flag, check_n_bins, check_score_range, check_unit_interval
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.shown import first_few
@@ -46,6 +46,7 @@ class FixedEdges(Binning):
     def _fit_source(self, source: Source) -> Self:
         score_range, origin, rows = check_score_range(self.score_range), dict[str, Any](), source.in_memory
         check_unit_interval(self.sampling_rate, "sampling_rate", open_left=True)
+        check_flag(self.monotone, "monotone")
 
         def bins_of(n_samples: int) -> Partition:
             edges, said = self._edges(n_samples, score_range)

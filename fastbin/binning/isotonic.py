@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import no_samples
+from fastbin._base.checks import check_flag, no_samples
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.suspicions import around_the_median
@@ -85,6 +85,7 @@ class IsotonicCalibration(Binning):
     _never_falls = True
 
     def _fit_source(self, source: Source) -> Self:
+        check_flag(self.interpolate, "interpolate")
         rows = self._rows_of(source)
         if rows.weights is None:
             counted = count_scores(rows)

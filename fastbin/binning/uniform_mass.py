@@ -10,6 +10,7 @@ from fastbin._base.checks import (
     ScoreRange,
     check_choice,
     check_count,
+    check_flag,
     check_n_bins,
     check_score_range,
     check_seed,
@@ -258,7 +259,7 @@ def _checked_numbers(given: UniformMassBinning) -> tuple[float, float, float, in
             f"delta is {delta!r}, which changes no value in double precision; use 0 (ties are broken exactly, by keys) or "
             "at least 2**-52"
         )
-    if delta > 0.0 and given.monotone:
+    if check_flag(given.monotone, "monotone") and delta > 0.0:
         raise InputError(f"delta is {delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
     check_n_bins(given.n_bins)
     if check_choice(given.cuts, "cuts", tuple(CUTS)) != "equal-mass" and scheme != "ums":

@@ -163,11 +163,14 @@ score = option("--score COLUMN", "The column of scores. Default: the only one wi
 label = together(
     option(
         "--label COLUMN",
-        "The column of outcomes, 0 and 1 (or true and false). Default: the only one with a usual name, such as label.",
+        "The column of outcomes, 0 and 1 (or true and false). Default: the only one with a usual name, such as label, "
+        "or beside that of scores if there are two columns.",
     ),
     option("--positive VALUE", "The outcome that counts as 1, such as yes, if outcomes are not 0 and 1."),
 )
-weights = option("--weights COLUMN", "Sample weights. Whole numbers are frequencies, others importance weights.")
+weights = option(
+    "--weights COLUMN", "Sample weights. A column of integers has frequencies, one with decimals, also 1.0, importance weights."
+)
 alpha = option("--alpha A", "The probability that the stated guarantee fails.", default=0.1)
 side = option(
     "--side both|upper|lower",

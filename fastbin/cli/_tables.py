@@ -42,6 +42,8 @@ SCORE_NAMES = (
     "y_proba", "y_score", "y_pred", "yhat", "y_hat", "predict_proba",
 )  # fmt: skip
 LABEL_NAMES = ("label", "labels", "y", "y_true", "target", "outcome", "truth", "class", "actual")
+# Names of columns that say which row it is, and so hold neither, though the other of two columns is known.
+NAME_OF_ROWS = re.compile(r"|id|ids|index|row|rows|row[_ ]?n(r|o|um|umber)|key|uuid|unnamed: 0|.*[_ ]id", re.IGNORECASE)
 
 SALT_VARIABLE = "FASTBIN_SALT"  # of the environment
 
@@ -98,8 +100,8 @@ class RowOptions:
             # Two columns: knowing one of them is enough.
             for usual, is_score in ((SCORE_NAMES, True), (LABEL_NAMES, False)):
                 known = _with_usual_name(table, usual)
-                if len(known) == 1:
-                    other = next(name for name in table.names if name != known[0])
+                other = next((name for name in table.names if name not in known), "")
+                if len(known) == 1 and not NAME_OF_ROWS.fullmatch(other.strip()):
                     return (known[0], other) if is_score else (other, known[0])
         return self.score_column(table), self.label_column(table)
 

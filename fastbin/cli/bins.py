@@ -74,7 +74,7 @@ def _show(rows: list[TradeOff], n_samples: int, alpha: float, auto: int, side: s
     if is_both:
         out.print("formula (8)  in all bins at once: Gupta & Ramdas 2021, equation (8)")
         out.print("mean ECE     the expected calibration error, averaged over calibration sets")
-    out.print(f"auto         what --n-bins auto takes for {n_samples:,} samples")
+    out.print(f"auto         what --method umd --n-bins auto takes for {n_samples:,} samples")
 
 
 def _up(distance: float) -> float:

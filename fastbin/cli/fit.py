@@ -100,7 +100,7 @@ OF_SETS = {
     "The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
 )
 @options.option("--method NAME", "How to calibrate; the methods are listed below.", click.Choice(list(METHODS)), DEFAULT)
-@options.option("--n-bins N|auto", "The number of bins. Default: 10; of certified 5 below 1,000 samples.", options.N_BINS)
+@options.option("--n-bins N|auto", "The number of bins. Default: 10; of certified n / 200, from 5 to 10.", options.N_BINS)
 @options.choice(
     "--ties whole|random|upper",
     "Uniform mass: what happens to equal scores at a boundary: whole groups go to one side and the certificate allows for it; "

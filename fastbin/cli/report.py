@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from fastbin._base.errors import InputError
 from fastbin._model.view import counted
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, is_typed, json_text, say, say_json, working
@@ -123,7 +124,11 @@ class Wanted(NamedTuple):
 
     def open(self, *reads: str) -> list[tuple[str, Output]]:
         """The files to write, checked before any work is done; none of them is one that is read."""
-        return [(path, Output(path, reads=reads, is_text=True)) for path in dict.fromkeys(self.outputs)]
+        opened = [(path, Output(path, reads=reads, is_text=True)) for path in dict.fromkeys(self.outputs)]
+        for path, _ in opened:
+            if Path(path).suffix.lower() not in ("", ".html", ".htm", ".json"):
+                raise InputError(f"{path}: a report is a page, or JSON; name a file that ends in .html or .json")
+        return opened
 
     @staticmethod
     def is_page(path: str) -> bool:

@@ -276,7 +276,7 @@ class Stated:
 
     def __str__(self) -> str:
         models, n_samples, n_bins, fine, left_out, truth, side, every, of_rows = self._sentence()
-        samples, distance = f"{n_samples:,} calibration samples", rounded_up(self.epsilon)
+        samples, distance = f"{n_samples:,} calibration sample{'s' * (n_samples != 1)}", rounded_up(self.epsilon)
         of_each, of_models = (f" of each of {models}", f" of {models}") if models else ("", "")
         if self.kind == "expected-ece":
             return f"Averaged over sets of {samples}, the expected calibration error{of_each} is at most {distance}{left_out}."

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s
-from fastbin._base.checks import check_alpha, check_choice
+from fastbin._base.checks import check_alpha, check_choice, check_flag
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.class_rates import rate_ends, shares_of
@@ -180,6 +180,7 @@ def check_interval_bound(bound: Any) -> str:
 def check_at(at: Any, bound: str, simultaneous: bool, side: str) -> str:
     """Bins or scores: which of them intervals are about. Those at scores are by one bound, simultaneous, and of both sides."""
     at = check_choice(at, "at", AT)
+    check_flag(simultaneous, "simultaneous")
     fixed = ("bound", bound, "clopper-pearson"), ("simultaneous", simultaneous, True), ("side", side, "both")
     for argument, value, asked in fixed:
         if at == "score" and value != asked:

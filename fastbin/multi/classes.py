@@ -25,6 +25,7 @@ from fastbin._base.checks import (
     alpha_by_name,
     as_scores,
     check_choice,
+    check_flag,
     check_same_length,
     check_sample_weight,
     check_scores,
@@ -390,6 +391,7 @@ class ClassWiseBinning(ClassBinning):
 
         {Warns}
         """
+        check_flag(self.normalize, "normalize")
         method = binary_method(self.calibrator, n_bins=self.n_bins, points_per_bin=self.points_per_bin, of_classes=True)
         matrix, classes, truth = self._check(P, labels, sample_weight)
         models, told = fit_each(method, matrix, classes, truth, sample_weight)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import alpha_by_name, check_choice, event_of
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import FastbinWarning, InputError, Wording, by_name
+from fastbin._base.errors import ArgumentError, FastbinWarning, InputError, Wording, by_name
 from fastbin._base.frames import check_same_index
 from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator, asks_model
 from fastbin._fit.segments import code_cells
@@ -140,7 +141,8 @@ class SegmentedBinning(Estimator[ModelSet]):
         self, scores: Any, segments: Any, *, tie_keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
     ) -> Float64s:
         """float64 (n,): calibrated probabilities, each by the model of its segment; see `ModelSet.predict`."""
-        return self.model_.predict(scores, segments, tie_keys=tie_keys, seed=seed, out=out, nan=nan)
+        with _about_segments():
+            return self.model_.predict(scores, segments, tie_keys=tie_keys, seed=seed, out=out, nan=nan)
 
     @alpha_by_name
     def predict_interval(
@@ -148,15 +150,27 @@ class SegmentedBinning(Estimator[ModelSet]):
         simultaneous: bool = True, at: At | None = None, tie_keys: Any = None, seed: int | None = None, nan: str = "error",
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of each row in the model of its segment; see `ModelSet.predict_interval`."""
-        return self.model_.predict_interval(
-            scores, segments, alpha=alpha, bound=bound, simultaneous=simultaneous, at=at, tie_keys=tie_keys, seed=seed, nan=nan
-        )
+        options: dict[str, Any] = {"alpha": alpha, "bound": bound, "simultaneous": simultaneous, "at": at}
+        with _about_segments():
+            return self.model_.predict_interval(scores, segments, **options, tie_keys=tie_keys, seed=seed, nan=nan)
 
     def predict_set(
         self, scores: Any, segments: Any, *, alpha: float = 0.1, tie_keys: Any = None, seed: int | None = None
     ) -> Bools:
         """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row; see `ModelSet.predict_set`."""
-        return self.model_.predict_set(scores, segments, alpha=alpha, tie_keys=tie_keys, seed=seed)
+        with _about_segments():
+            return self.model_.predict_set(scores, segments, alpha=alpha, tie_keys=tie_keys, seed=seed)
 
     certificate = asks_model(ModelSet.certificate)
     certificates = ModelSet.certificates
+
+
+@contextmanager
+def _about_segments() -> Iterator[None]:
+    """Errors about the cells of a set, raised inside, as errors about segments."""
+    try:
+        yield
+    except ArgumentError as error:
+        if error.argument != "cells":
+            raise
+        raise error.about("segments") from None

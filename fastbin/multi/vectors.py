@@ -11,7 +11,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import check_matrix, refuse_other_order
-from fastbin._base.checks import check_count, check_sample_weight
+from fastbin._base.checks import check_count, check_flag, check_sample_weight
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.frames import columns_of, like
@@ -136,7 +136,7 @@ class VectorCalibration(Estimator[VectorModel]):
         columns = np.ascontiguousarray(matrix.T)
         of_each = [model.predict(scores) for model, scores in zip(models.values(), columns, strict=True)]
         of_models = np.ascontiguousarray(np.stack(of_each).T)
-        fitted = fit_vector(matrix, truth, weights, of_models, keep_top=bool(self.keep_top))
+        fitted = fit_vector(matrix, truth, weights, of_models, keep_top=check_flag(self.keep_top, "keep_top"))
         provenance = of_estimator(self, calibrator=method.calibrator)
         plain = VectorModel._of(models, fitted)
         evidence = self._evidence(plain, matrix, truth, weights, other)

@@ -19,6 +19,7 @@ from fastbin._base.checks import (
     check_choice,
     check_count,
     check_edges,
+    check_flag,
     check_labels,
     check_same_length,
     check_score_range,
@@ -372,7 +373,8 @@ class StreamingBinning(State, NativeStream):
         """
         (counts, label_sums, variances), level = self.tally(), check_alpha(alpha)
         check_choice(bound, "bound", tuple(THEOREMS))
-        if simultaneous:  # all bins share alpha, filled or not: which will fill is not known in advance
+        # All bins share alpha, filled or not: which will fill is not known in advance.
+        if check_flag(simultaneous, "simultaneous"):
             level = (bonferroni if bound == "theorem6" else sidak)(level, len(counts))
         if bound == "beta-binomial":
             intervals = beta_binomial(label_sums, counts, level)

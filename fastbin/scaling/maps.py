@@ -14,6 +14,7 @@ from fastbin._base.checks import (
     ScoreRange,
     as_scores,
     check_choice,
+    check_flag,
     check_labels,
     check_sample_weight,
     check_score_range,
@@ -250,7 +251,7 @@ class PlattScaling(SmoothMap):
             samples = samples.with_ends(clip)
         elif self.feature == "logit":
             _refuse_ends(scores, samples)
-        if not self.smooth_labels:
+        if not check_flag(self.smooth_labels, "smooth_labels"):
             _require_overlap(samples)
         slope, constant = self._line(samples, clip)
         if self.feature == "score":

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s, UInt8s
-from fastbin._base.checks import as_scores, check_alpha, check_sample_weight, refuse_first
+from fastbin._base.checks import as_scores, check_alpha, check_flag, check_sample_weight, refuse_first
 from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import Calibrator
@@ -365,7 +365,7 @@ def weights_are_estimated(model: BinnedModel) -> bool:
 def level_per_bin(weight_sums: Float64s, alpha: float, simultaneous: bool, union: bool = False) -> float:
     """The failure probability of each bin: alpha shared among the bins with weight, by Sidak or by a union bound."""
     n_known = int(np.count_nonzero(weight_sums))
-    if not simultaneous or n_known < 2:
+    if not check_flag(simultaneous, "simultaneous") or n_known < 2:
         return check_alpha(alpha)
     return bonferroni(alpha, n_known) if union else sidak(alpha, n_known)
 

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fastbin._base.array_types import Bools, Float64s
-from fastbin._base.checks import check_labels, check_level, check_same_length, check_scores, check_unit_interval, refuse_first
+from fastbin._base.checks import (
+    check_flag,
+    check_labels,
+    check_level,
+    check_same_length,
+    check_scores,
+    check_unit_interval,
+    refuse_first,
+)
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
@@ -104,7 +112,7 @@ def calibrated_from_intervals(intervals: Any, *, simultaneous: bool = False) -> 
     if array.shape[0] == 0:
         raise InputError("is empty", "give one interval for each level", argument="intervals")
     midpoints = (array[:, 0] + array[:, 1]) / 2.0
-    if not simultaneous:
+    if not check_flag(simultaneous, "simultaneous"):
         order = np.argsort(midpoints, kind="stable")
         equal = np.flatnonzero(np.diff(midpoints[order]) == 0.0)
         if equal.size:

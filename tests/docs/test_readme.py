@@ -98,8 +98,13 @@ def test_the_figures_of_its_prose() -> None:
     assert (np.diff(served) >= 0).all()
     _, tied = np.unique(served, return_counts=True)
     assert ((tied / 10_000) ** 2).sum() < 0.002  # the share of pairs whose order is lost
-    told = [fb.epsilon(n, n_bins=10, alpha=0.1) for n in (1_000, 10_000)]
-    assert "1,000 in 10 bins promise {:.2f}, 10,000 promise {:.2f}".format(*told) in prose
+    sizes = 500, 1_000, 10_000
+    told = [fb.epsilon(n, n_bins=10, alpha=0.1) for n in sizes]
+    assert "in ten bins promises {:.2f}, {:.2f} and {:.2f}, which `fb.epsilon` tells before".format(*told) in prose
+    assert "500 promise about 0.2, 1,000 about 0.13, 10,000 about 0.07." in prose
+    for n, about in zip(sizes, (0.2, 0.13, 0.07), strict=True):
+        labels = rng.random(n) < 0.2 + 0.5 * scores[:n]
+        assert abs(fb.CertifiedCalibration().fit(scores[:n], labels).certificate().epsilon - about) < 0.015
 
 
 def test_the_pythons_are_those_that_are_declared() -> None:

@@ -62,7 +62,7 @@ def slow(data: CalibrationData, n_bins: int) -> WholeTies | None:
 
 
 def auto_bins(n: int) -> int:
-    return min(5, (n + 1) // 2)
+    return min(max(5, min(n // 200, 10)), (n + 1) // 2)
 
 
 def assert_is_the_reference(data: CalibrationData, n_bins: int | str, options: dict[str, Any]) -> None:

@@ -120,3 +120,59 @@ def test_a_method_of_scikit_learn_is_a_calibrator(method: str, said: str) -> Non
     refuses(f"InputTypeError method: is '{method}'; a calibrator is an object here: pass {said}", classifier, method=method)
     with pytest.raises(TypeError, match="unexpected keyword argument 'methods'"):
         classifier(methods=method)
+
+
+@pytest.mark.parametrize("value", ["no", "true", 1, 0, None, float("nan")])
+def test_what_is_neither_true_nor_false_is_refused(value: Any) -> None:
+    """A text such as "no" would count as true, and stand in the provenance."""
+    calibrators: list[tuple[Any, str]] = [
+        (fb.CertifiedCalibration, "monotone"), (fb.UniformMassBinning, "monotone"), (fb.FixedWidthBinning, "monotone"),
+        (fb.IsotonicCalibration, "interpolate"), (fb.PlattScaling, "smooth_labels"),
+    ]  # fmt: skip
+    for calibrator, name in calibrators:
+        refuses(f"InputTypeError {name}: must be True or False", calibrator(**{name: value}).fit, SCORES, LABELS)
+        calibrator(**{name: np.True_}).fit(SCORES, LABELS)
+    for multi, name in ((fb.multi.ClassWiseBinning, "normalize"), (fb.multi.VectorCalibration, "keep_top")):
+        refuses(f"InputTypeError {name}: must be True or False", multi(**{name: value}).fit, P, LABELS)
+    stream = fb.online.StreamingBinning([0.5])
+    stream.update(SCORES, LABELS)
+    for call in (CAL.model_.interval, SEGMENTED.model_.interval, stream.interval):
+        refuses("InputTypeError simultaneous: must be True or False", call, simultaneous=value)
+
+
+def test_a_descriptor_is_no_path() -> None:
+    """An integer would be read as an open file, and closed."""
+    for source in (1, True, None, 2.5, [1]):
+        refuses("InputTypeError source", fb.load, source)
+
+
+def test_rows_are_no_batches() -> None:
+    told = "InputTypeError: batches gave lists such as [0.1, 0], which are rows; a batch is (scores, labels)"
+    refuses(told, CAL.fit_batches, [[0.1, 0], [0.2, 1]])
+
+
+def test_one_score_and_many_are_told_apart() -> None:
+    stream = fb.online.StreamingBinning([0.5])
+    refuses("InputTypeError score", stream.update_one, "0.5", 1)
+    assert stream.n_samples == 0
+    for call in (CAL.predict_one, CAL.model_.predict_one, CAL.model_.assign_one):
+        refuses("InputError score: is an integer beyond the greatest double", call, 10**400)
+    refuses("InputError scores[1]: is an integer beyond the greatest double", CAL.predict, [0.5, 10**400])
+    refuses("InputTypeError sample_weight: must be one-dimensional", CAL.fit, SCORES, LABELS, sample_weight=1.0)
+
+
+def test_a_set_calls_things_as_the_caller_does() -> None:
+    for which in ("zz", 17):
+        refuses("InputError which: is *, which is none of the 2 keys", SEGMENTED.certificate, which=which)
+        refuses("InputError which: is *, which is none of the 2 keys", SEGMENTED.model_.interval, which=which)
+    for call in (SEGMENTED.predict, SEGMENTED.predict_interval, SEGMENTED.predict_set):
+        refuses("InputError segments[1]: is 7, which is none of the 2 keys", call, SCORES[:2], [0, 7])
+    refuses("InputError cells[1]: is 7, which is none of the 2 keys", SEGMENTED.model_.predict, SCORES[:2], [0, 7])
+    mixed = [1, np.str_("a"), 2]
+    told = "InputError segments[1]: is 'a', and segments[0] is 1"
+    refuses(told, fb.multi.SegmentedBinning().fit, SCORES[:3], LABELS[:3], mixed)
+
+
+def test_a_number_of_bins_is_an_integer() -> None:
+    for calibrator in (fb.CertifiedCalibration, fb.UniformMassBinning, fb.FixedWidthBinning):
+        refuses("InputError n_bins: is '10'; pass an integer, or 'auto'", calibrator("10").fit, SCORES, LABELS)

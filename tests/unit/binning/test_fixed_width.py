@@ -77,7 +77,7 @@ def test_auto_depends_on_the_number_of_samples_alone() -> None:
     ("parameters", "message"),
     [
         ({"n_bins": 0}, "n_bins is 0; it must be at least 1"),
-        ({"n_bins": "many"}, "n_bins is 'many'; choose one of 'auto'"),
+        ({"n_bins": "many"}, "n_bins is 'many'; pass an integer, or 'auto'"),
         ({"n_bins": 2**24 + 1}, "n_bins is 16777217"),
         ({"score_range": None}, "score_range is None; bins of equal width need a finite range"),
         ({"score_range": (1, 0)}, "score_range is (1.0, 0.0)"),

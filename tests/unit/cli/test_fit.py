@@ -188,6 +188,15 @@ def test_columns_are_found_where_only_one_choice_is_plausible(header: str, chose
         assert told.endswith(f"it has {header.replace(',', ', ')}")
 
 
+@pytest.mark.parametrize("name", ["id", "ID", "customer_id", "index", "", "row number"])
+def test_what_numbers_rows_is_not_taken_for_labels_or_scores(name: str) -> None:
+    """Beside a known column the other one of two is guessed, unless it is the name of rows."""
+    for known, option in (("p", "--label"), ("y", "--score")):
+        Path("t.csv").write_text(f"{name},{known}\n" + "1,0\n0,1\n" * 20)
+        assert f"say {option} COLUMN; no column has a usual name" in refusal("fit", "t.csv", "-o", "m.fbm")
+        assert not Path("m.fbm").exists()
+
+
 def test_two_plausible_columns_are_one_too_many() -> None:
     Path("t.csv").write_text("p,pred,y\n0.1,0.2,0\n")
     assert "both p and pred could be meant" in refusal("fit", "t.csv", "-o", "m.fbm")

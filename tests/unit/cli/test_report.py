@@ -45,6 +45,14 @@ def test_assess_in_words() -> None:
     assert "Not contradicted by 1,000 new rows (a difference of " in result.stdout
 
 
+@pytest.mark.parametrize("name", ["page.pdf", "page.docx", "counts.csv"])
+def test_a_report_has_the_name_of_what_it_is(name: str) -> None:
+    result = run("report", "model.fbm", "test.csv", "-o", name)
+    assert result.exit_code == 1
+    assert f"{name}: a report is a page, or JSON; name a file that ends in .html or .json" in result.stderr
+    assert not Path(name).exists()
+
+
 def test_assess_in_json() -> None:
     result = run("assess", "model.fbm", "test.csv", "--json", "--alpha", "0.2", "--weights", "w")
     content = json.loads(result.stdout)

@@ -102,7 +102,7 @@ def test_refused_thin_segments_are_named() -> None:
 
 def test_unknown_segments() -> None:
     refused = fb.multi.SegmentedBinning().fit(SCORES, LABELS, SEGMENTS)
-    with pytest.raises(fb.InputError, match=r"cells\[1\] is 'mars'"):
+    with pytest.raises(fb.InputError, match=r"segments\[1\] is 'mars'"):
         refused.predict([0.5, 0.5], ["north", "mars"])
     pooled = fb.multi.SegmentedBinning(unknown="pool").fit(SCORES, LABELS, SEGMENTS)
     assert pooled.predict([0.5], ["mars"]) == pooled.predict([0.5], ["east"])
