@@ -43,6 +43,7 @@ from fastbin._fit.edges import (
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, RowsSource, check_rows
 from fastbin._fit.tally import require_weight
+from fastbin._model.provenance import LastMade
 from fastbin.model import BinnedModel
 from fastbin.scaling import value_maps
 from fastbin.scaling.value_maps import BIN_MEANS, RECENTRINGS, VALUES, shifted_steps, tell_of, value_steps
@@ -174,7 +175,7 @@ class CertifiedCalibration(CountedBinning):
         return self._fit(checked, RowsSource(rows, n_threads), unlabelled)
 
     def _check(self) -> _CheckedCertified:
-        return _CheckedCertified.of(self)
+        return _CheckedCertified(self, *_checked_parameters(self))
 
     def _least_samples(self) -> int:
         self._check()
@@ -208,25 +209,26 @@ class _Made(NamedTuple):
     step_ones: Int64s
 
 
+@LastMade
+def _checked_parameters(given: CertifiedCalibration) -> tuple[int, ScoreRange]:
+    """The seed and the range of scores; refuses what cannot be used."""
+    if check_n_bins(given.n_bins) != "auto" and given.n_bins > MOST_STEPS:  # type: ignore[operator]
+        remedy = f"a certified calibration has at most {MOST_STEPS} evidence bins"
+        raise InputError(None, remedy, argument="n_bins", value=given.n_bins)
+    check_choice(given.values, "values", VALUES)
+    check_flag(given.monotone, "monotone")
+    check_unit_interval(given.sampling_rate, "sampling_rate", open_left=True)
+    check_choice(given.recentre, "recentre", ("auto", *RECENTRINGS, "cap"))
+    check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
+    return check_seed(given.seed), check_score_range(given.score_range)
+
+
 class _CheckedCertified(NamedTuple):
     """The checked parameters; a missing seed has been drawn."""
 
     given: CertifiedCalibration
     seed: int
     score_range: ScoreRange
-
-    @classmethod
-    def of(cls, given: CertifiedCalibration) -> _CheckedCertified:
-        """Refuse what cannot be used."""
-        if check_n_bins(given.n_bins) != "auto" and given.n_bins > MOST_STEPS:  # type: ignore[operator]
-            remedy = f"a certified calibration has at most {MOST_STEPS} evidence bins"
-            raise InputError(None, remedy, argument="n_bins", value=given.n_bins)
-        check_choice(given.values, "values", VALUES)
-        check_flag(given.monotone, "monotone")
-        check_unit_interval(given.sampling_rate, "sampling_rate", open_left=True)
-        check_choice(given.recentre, "recentre", ("auto", *RECENTRINGS, "cap"))
-        check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
-        return cls(given, check_seed(given.seed), check_score_range(given.score_range))
 
     def made_of(self, source: Source, unlabelled: Any = None) -> _Made:
         """The bins and steps of all samples, with their values."""

@@ -171,5 +171,10 @@ def test_a_changed_configuration_is_checked_again() -> None:
     assert widened.fit(scores, labels).model_.score_range == (0.0, 2.0)
     widened.score_range[1] = 3.0
     assert widened.fit(scores, labels).model_.score_range == (0.0, 3.0)
+    certified = fb.CertifiedCalibration(5)
+    assert certified.fit(scores, labels).model_ == certified.fit(scores, labels).model_
+    for name, value in (("n_bins", 2000), ("values", "means"), ("recentre", "never"), ("seed", -1), ("monotone", 1)):
+        with pytest.raises((fb.InputError, fb.InputTypeError), match=name):
+            fb.CertifiedCalibration(5).set_params(**{name: value}).fit(scores, labels)
     drawn = fb.UniformMassBinning(5, seed=None)
     assert drawn.fit(scores, labels).model_.seed != drawn.fit(scores, labels).model_.seed
