@@ -26,6 +26,12 @@ cdef extern from "keys.h":
     uint64_t mix(uint64_t z) noexcept nogil
     uint64_t row_word(double score, uint64_t label, double weight) noexcept nogil
 
+cdef extern from "row_kernels.h":
+    bint fastbin_pack_rows(
+        const double *scores, const uint8_t *labels, size_t n, double low, double high, uint64_t *packed
+    ) noexcept nogil
+    size_t fastbin_count_ones(const uint64_t *packed, size_t n) noexcept nogil
+
 cdef extern from "cpu.h":
     enum cpu_level:
         AVX512

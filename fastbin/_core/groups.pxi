@@ -121,7 +121,10 @@ cdef cnp.ndarray packed_and_sorted(scores, labels, double low, double high):
         return None
     packed = new_array(cnp.NPY_UINT64, n)
     filled = <uint64_t *>cnp.PyArray_DATA(packed)
-    if cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT64:
+    if cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT64 and cnp.PyArray_ITEMSIZE(labels) == 1:  # the usual rows
+        n_good = n if fastbin_pack_rows(
+            <const double *>cnp.PyArray_DATA(scores), <const uint8_t *>cnp.PyArray_DATA(labels), n, low, high, filled) else -1
+    elif cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT64:
         n_good = pack_labels(<const double *>cnp.PyArray_DATA(scores), <cnp.ndarray>labels, low, high, filled)
     elif cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT32:
         n_good = pack_labels(<const float *>cnp.PyArray_DATA(scores), <cnp.ndarray>labels, low, high, filled)
@@ -291,10 +294,16 @@ cdef inline Py_ssize_t first_not_below(
     return low
 
 
+cdef enum:
+    FEW_ROWS = 256  # for which to ask what the processor can do takes as long as the counting
+
+
 cdef int64_t count_ones(const uint64_t *packed, Py_ssize_t n) noexcept nogil:
     """Rows with label 1."""
     cdef Py_ssize_t i
     cdef uint64_t n_zeros = 0
+    if n > FEW_ROWS:
+        return fastbin_count_ones(packed, n)
     for i in range(n):
         n_zeros += packed[i] & 1
     return n - <int64_t>n_zeros

@@ -12,7 +12,7 @@ import pytest
 import fastbin as fb
 import strategies
 from fastbin._core import fit as compiled
-from fastbin._core.fit import are_plain, sorted_rows
+from fastbin._core.fit import are_plain, groups_at_ranks, sorted_rows
 from fastbin.binning import certified, uniform_mass
 from fastbin.scaling.value_maps import MAPS
 from strategies import SCORE_SHAPES
@@ -96,7 +96,7 @@ def test_types_do_not_change_the_bytes(method: Any, score_type: str, label_type:
     assert outcome(scores, np.repeat(typed, 2)[::2], method, n_bins=7) == expected
 
 
-@pytest.mark.parametrize("level", ["baseline", "avx512"])
+@pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])
 def test_rows_are_sorted_alike_on_every_processor(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As doubles on most of them, as integers where registers of 512 bits compare these, and above a score of 1.5."""
     monkeypatch.setenv("FASTBIN_CPU", level)
@@ -107,6 +107,19 @@ def test_rows_are_sorted_alike_on_every_processor(level: str, monkeypatch: pytes
             order = np.lexsort((1 - labels, scores))
             expected = scores[order].view(np.uint64) << np.uint64(1) | np.uint64(1) - labels[order]
             assert np.array_equal(sorted_rows(scores, labels, 0.0, scale), expected)
+    rng = Random(level)
+    for size in (1, 2, 7, 8, 9, 16, 31, 700):
+        scores, labels = np.linspace(0.0, 1.0, size), np.arange(size) % 2 == 1
+        assert np.array_equal(groups_at_ranks(sorted_rows(scores, labels, 0.0, 1.0), np.array([size]))[1][3], labels[-1:])
+        for bad in (np.nan, np.inf, -np.inf, -5e-324, np.nextafter(1.0, 2.0)):
+            wrong = scores.copy()
+            wrong[rng.randrange(size)] = bad
+            assert sorted_rows(wrong, labels, 0.0, 1.0) is None
+        for bad in (2, 3, 128, 255):
+            wrong = labels.astype(np.uint8)
+            wrong[rng.randrange(size)] = bad
+            assert sorted_rows(scores, wrong, 0.0, 1.0) is None
+    assert groups_at_ranks(sorted_rows(scores, labels, 0.0, 1.0), np.array([1]))[2] == 350
 
 
 @pytest.mark.parametrize("at", [0, 17, 499])

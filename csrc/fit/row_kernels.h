@@ -1,0 +1,20 @@
+/*
+ * row_kernels.h: passes over the rows of a fit that gain from wide registers. Integers: every build gives the same.
+ *
+ * A packed row is a score from 0 on and its label as one integer that orders like the score, label 1 first.
+ *
+ * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef FASTBIN_ROW_KERNELS_H
+#define FASTBIN_ROW_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Packs n rows; returns whether all scores are in [low, high], low from 0 on, and all labels 0 or 1. NaN is not in any range. */
+int fastbin_pack_rows(const double *scores, const uint8_t *labels, size_t n, double low, double high, uint64_t *packed);
+
+/* How many of n packed rows have label 1. */
+size_t fastbin_count_ones(const uint64_t *packed, size_t n);
+
+#endif /* FASTBIN_ROW_KERNELS_H */
