@@ -298,8 +298,9 @@ class Histogram:
         else:
             divided = plan.n_cells > 0
             nodes = np.zeros((3, len(divided)), np.int64)
-            low, high = codes_of(plan.low[divided]), codes_of(plan.high[divided])
-            nodes[:, divided] = choose_nodes(layout.codes, low, high, plan.n_cells[divided])
+            if divided.any():
+                low, high = codes_of(plan.low[divided]), codes_of(plan.high[divided])
+                nodes[:, divided] = choose_nodes(layout.codes, low, high, plan.n_cells[divided])
             self._base, self._shift, self._n_cells = nodes
             self._first, self._last = self._overlaps()
         self._offset = np.cumsum(self._n_cells) - self._n_cells
