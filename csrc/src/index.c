@@ -85,24 +85,42 @@ static void count_thresholds(score_index *ix, const fastbin_model_spec *spec) {
 /* So many thresholds remember their cells while a window is sought; a power of two. */
 #define REMEMBERED 64u
 
+/* The first edge of the threshold that lies so many places before that of `edge`, which is the first of its own. */
+static int32_t edge_before(const score_index *ix, const fastbin_model_spec *spec, int32_t edge, uint32_t places) {
+  while (places > 0) places -= (uint32_t)has_new_threshold(ix, spec, --edge);
+  return edge;
+}
+
+static int32_t edge_after(const score_index *ix, const fastbin_model_spec *spec, int32_t edge) {
+  do edge++;
+  while (!has_new_threshold(ix, spec, edge));
+  return edge;
+}
+
 /*
  * The window that the fullest cell of this map needs, or a larger one than `limit`. A window w is enough where no cell has 2 w
  * thresholds: where the threshold 2 w - 1 places before each ends in a lower cell than its first, as both ends of the spans ascend. A
  * window that is too small is doubled, and holds for the thresholds before.
  */
 static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec, uint32_t limit) {
-  int32_t n_edges = fastbin_n_edges(spec);
-  int all_new = ix->n_thresholds == (uint32_t)n_edges;
-  uint32_t window = 1, before = 0, last_cells[REMEMBERED];
+  int32_t n_edges = fastbin_n_edges(spec), back = 0;
+  uint32_t window = 1, before = 0, low = 0, last_cells[REMEMBERED];
+  uint32_t reach_of_back = 0; /* `back` is the edge of the threshold so many places before; 0: of none */
   for (int32_t i = 0; i < n_edges; i++) {
     cell_span cells;
     if (!has_new_threshold(ix, spec, i)) continue;
     cells = cells_of(ix, threshold_of(spec, i));
+    /* Infinity, the threshold of the greatest double with ties below, may get the lowest cell; no score reaches it. */
+    low = cells.low > low ? cells.low : low;
+    if (reach_of_back) back = edge_after(ix, spec, back);
     for (uint32_t reach = 2 * window - 1; before >= reach; reach = 2 * window - 1) {
       uint32_t end = last_cells[(before - reach) % REMEMBERED];
-      /* Where it is forgotten, and edges do not number thresholds, all are taken to be in one cell. */
-      if (reach > REMEMBERED) end = all_new ? cells_of(ix, threshold_of(spec, i - (int32_t)reach)).high : UINT32_MAX;
-      if (end < cells.low) break;
+      if (reach > REMEMBERED) {
+        if (reach_of_back != reach) back = edge_before(ix, spec, i, reach);
+        reach_of_back = reach;
+        end = cells_of(ix, threshold_of(spec, back)).high;
+      }
+      if (end < low) break;
       window *= 2;
       if (window > limit) return window;
     }

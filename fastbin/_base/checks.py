@@ -28,7 +28,7 @@ ScoreRange = tuple[float, float] | None
 UNIT = (0.0, 1.0)
 ANY_SCORE = Wording("score_range=None", "--score-range any")
 PERCENTAGES = Wording("score_range=(0, 100)", "--score-range 0,100")
-BEYOND_DOUBLES = "is an integer beyond the greatest double"
+BEYOND_DOUBLES = "is beyond the greatest double"
 CONVERT_TEXT = "scores are numbers: convert the column, with pandas.to_numeric or astype(float)"
 
 
@@ -108,9 +108,7 @@ def _instead_of(values: Any) -> str:
 
 
 def refuse_kind(score: Any, name: str = "score") -> NoReturn:
-    """Raise for a single score that is not a number, or an integer that no double is as large as."""
-    if isinstance(score, int):
-        raise InputError(BEYOND_DOUBLES, argument=name)
+    """Raise for a single score that is not a number."""
     several = isinstance(score, Iterable) and not isinstance(score, (str, bytes))
     remedy = "pass one number, or several scores to predict" if several else "pass one number"
     raise InputTypeError(f"is {_kind_of(score)}", remedy, argument=name)

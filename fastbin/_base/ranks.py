@@ -28,13 +28,16 @@ MOST_SLICES = 1000
 CUTS = {"equal-mass": 0.5, "expected-positives": 0.1}
 
 
-@lru_cache(maxsize=32)  # segments, folds and repeated fits are of few sizes
 def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
     """The ranks, from 1, of the n_bins - 1 boundary samples among n, in exact integers. Not to be written to.
 
     "umd" and "ze": ceil(b (n + 1) / B) (Gupta & Ramdas 2021, Algorithm 1); "ums", for n samples of the part that places the
     boundaries: ceil(b n / B); "umb": floor(b n / B) (Sun, Song & Hero 2023, Definition 6).
     """
+    return (_kept_ranks if n_bins <= MOST_SLICES else _find_ranks)(n, n_bins, scheme)
+
+
+def _find_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
     # Below 2**31 the products fit into 63 bits for every allowed number of bins; beyond, and faster for few, Python's integers.
     if n < 2**31 and n_bins > FEW_BINS:
         ranks = np.asarray(_ranks(np.arange(1, n_bins, dtype=np.int64), n, n_bins, scheme))
@@ -42,6 +45,9 @@ def boundary_ranks(n: int, n_bins: int, scheme: str) -> Int64s:
         ranks = np.array([_ranks(b, n, n_bins, scheme) for b in range(1, n_bins)], np.int64)
     ranks.flags.writeable = False
     return ranks
+
+
+_kept_ranks = lru_cache(maxsize=32)(_find_ranks)  # segments, folds and repeated fits are of few sizes
 
 
 def _ranks(b: Any, n: Any, n_bins: Any, scheme: str) -> Any:

@@ -38,8 +38,10 @@ cdef double number_of(score) except? -1.0:
     """The double of one score; the error for anything else names the argument, which Python's own would not."""
     try:
         return score
-    except (TypeError, OverflowError):
+    except TypeError:
         refuse_kind(score)
+    except OverflowError:
+        raise InputError(BEYOND_DOUBLES, argument="score") from None
 
 
 cdef uint64_t key_of(key) except? -1:

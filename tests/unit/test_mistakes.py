@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -156,8 +157,9 @@ def test_one_score_and_many_are_told_apart() -> None:
     refuses("InputTypeError score", stream.update_one, "0.5", 1)
     assert stream.n_samples == 0
     for call in (CAL.predict_one, CAL.model_.predict_one, CAL.model_.assign_one):
-        refuses("InputError score: is an integer beyond the greatest double", call, 10**400)
-    refuses("InputError scores[1]: is an integer beyond the greatest double", CAL.predict, [0.5, 10**400])
+        refuses("InputError score: is beyond the greatest double", call, 10**400)
+        refuses("InputError score: is beyond the greatest double", call, Fraction(10**400))
+    refuses("InputError scores[1]: is beyond the greatest double", CAL.predict, [0.5, 10**400])
     refuses("InputTypeError sample_weight: must be one-dimensional", CAL.fit, SCORES, LABELS, sample_weight=1.0)
 
 
