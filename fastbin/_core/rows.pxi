@@ -41,7 +41,7 @@ cdef double number_of(score) except? -1.0:
     except TypeError:
         refuse_kind(score)
     except OverflowError:
-        raise InputError(BEYOND_DOUBLES, argument="score") from None
+        raise InputError(_BEYOND_DOUBLES, argument="score") from None
 
 
 cdef uint64_t key_of(key) except? -1:
