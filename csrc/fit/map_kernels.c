@@ -155,17 +155,9 @@ static ALWAYS_INLINE void natural_column_of(const double *restrict x, size_t n, 
                                              softplus_##name,        sigmoid_##name,    divide_##name,                   \
                                              add_moment_##name,      natural_column_##name};
 
-#define EVERYWHERE
-BUILD(baseline, EVERYWHERE)
-#ifdef HAVE_CPU_LEVELS
-BUILD(avx2, TARGET_AVX2)
-BUILD(avx512, TARGET_AVX512)
-#endif
+FOR_CPU_LEVELS(BUILD)
 
 const map_kernels *fastbin_map_kernels(void) {
-#ifdef HAVE_CPU_LEVELS
   enum cpu_level level = fastbin_best_cpu_level();
-  if (level >= AVX2) return level >= AVX512 ? &kernels_avx512 : &kernels_avx2;
-#endif
-  return &kernels_baseline;
+  return BUILD_FOR(level, &kernels);
 }

@@ -35,27 +35,14 @@ static ALWAYS_INLINE size_t count(const uint64_t *packed, size_t n) {
   }                                                                                                                \
   TARGET static size_t count_##name(const uint64_t *packed, size_t n) { return count(packed, n); }
 
-#define EVERYWHERE
-BUILD(baseline, EVERYWHERE)
-#ifdef HAVE_CPU_LEVELS
-BUILD(avx2, TARGET_AVX2)
-BUILD(avx512, TARGET_AVX512)
-#endif
+FOR_CPU_LEVELS(BUILD)
 
 int fastbin_pack_rows(const double *scores, const uint8_t *labels, size_t n, double low, double high, uint64_t *packed) {
-#ifdef HAVE_CPU_LEVELS
   enum cpu_level level = fastbin_best_cpu_level();
-  if (level >= AVX512) return pack_avx512(scores, labels, n, low, high, packed);
-  if (level >= AVX2) return pack_avx2(scores, labels, n, low, high, packed);
-#endif
-  return pack_baseline(scores, labels, n, low, high, packed);
+  return BUILD_FOR(level, pack)(scores, labels, n, low, high, packed);
 }
 
 size_t fastbin_count_ones(const uint64_t *packed, size_t n) {
-#ifdef HAVE_CPU_LEVELS
   enum cpu_level level = fastbin_best_cpu_level();
-  if (level >= AVX512) return count_avx512(packed, n);
-  if (level >= AVX2) return count_avx2(packed, n);
-#endif
-  return count_baseline(packed, n);
+  return BUILD_FOR(level, count)(packed, n);
 }

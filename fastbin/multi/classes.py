@@ -344,8 +344,8 @@ class ClassWiseBinning(ClassBinning):
     {classes}
     {inputs}
     normalize : bool
-        Whether the probabilities of a row are divided by their sum (equal shares where all are 0). They are no longer those
-        that are certified.
+        Whether the probabilities of a row are divided by their sum (equal shares where all are 0). The certificate
+        is about the probabilities before.
 
     Attributes
     ----------
