@@ -49,14 +49,8 @@ fitting brings in Numba, certificates SciPy, each at the first use.
 
 from __future__ import annotations
 
-try:
-    from fastbin._core.score import library_version as _library_version
-except ImportError as _error:  # pragma: no cover
-    raise ImportError(
-        "fastbin's compiled part is missing; in a source tree, run `pip install .` (or `pip install -e .`) first"
-    ) from _error
-
 from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING, Any
 
 from fastbin._base.errors import (
@@ -69,8 +63,6 @@ from fastbin._base.errors import (
     MissingDependencyError,
     NotFittedError,
 )
-from fastbin.model import BinnedModel
-from fastbin.model_set import ModelSet, load
 
 if TYPE_CHECKING:
     from fastbin import (
@@ -98,6 +90,8 @@ if TYPE_CHECKING:
     from fastbin.binning.uniform_mass import UniformMassBinning
     from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
     from fastbin.guarantees import choose_n_bins, epsilon
+    from fastbin.model import BinnedModel
+    from fastbin.model_set import ModelSet, load
     from fastbin.scaling import BetaScaling, PlattScaling, QuadraticScaling, SplineScaling, TemperatureScaling
 
     # For type checkers alone: with it, help() would print every class from end to end. `dir` lists the names at run time.
@@ -148,14 +142,17 @@ if TYPE_CHECKING:
         "theory",
     ]
 
-# What fitting, certificates and reports need is imported at its first use, so that a service that scores never pays for it.
+# Each is imported at its first use: a service that scores never pays for what fitting, certificates and reports need, and the
+# command line decides before NumPy is there how many threads it may start.
 _HOMES = {
     "BetaScaling": "fastbin.scaling",
+    "BinnedModel": "fastbin.model",
     "CertifiedCalibration": "fastbin.binning.certified",
     "ExplicitBinning": "fastbin.binning.fixed",
     "FixedWidthBinning": "fastbin.binning.fixed",
     "VennAbers": "fastbin.binning.venn",
     "IsotonicCalibration": "fastbin.binning.isotonic",
+    "ModelSet": "fastbin.model_set",
     "PlattScaling": "fastbin.scaling",
     "QuadraticScaling": "fastbin.scaling",
     "SplineScaling": "fastbin.scaling",
@@ -165,6 +162,7 @@ _HOMES = {
     "choose_n_bins": "fastbin.guarantees",
     "epsilon": "fastbin.guarantees",
     "hash_keys": "fastbin._base.tie_keys",
+    "load": "fastbin.model_set",
     "merge_venn": "fastbin.binning.venn",
     "monotone_model": "fastbin.binning.isotonic",
     "predict_venn": "fastbin.binning.venn",
@@ -174,10 +172,13 @@ _MODULES = (
     "shift", "sklearn", "theory",
 )  # fmt: skip
 
-__version__ = _library_version()
+if _find_spec("fastbin._core.score") is None:  # pragma: no cover
+    raise ImportError("fastbin's compiled part is missing; in a source tree, run `pip install .` (or `pip install -e .`) first")
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _import_module("fastbin._core.score").library_version()
     if name in _HOMES:
         value = getattr(_import_module(_HOMES[name]), name)
         globals()[name] = value
@@ -189,4 +190,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     own = {name for name, value in globals().items() if str(getattr(value, "__module__", "")).startswith("fastbin")}
-    return sorted({*own, "__version__", *_HOMES, *_MODULES} - {"_library_version"})
+    return sorted({*own, "__version__", *_HOMES, *_MODULES})

@@ -106,6 +106,18 @@ def test_no_command_imports_pandas() -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_a_command_starts_one_thread_of_blas_but_where_it_is_told_otherwise() -> None:
+    """The threads that OpenBLAS starts with NumPy spin, for nothing, through half of a short command."""
+    code = (
+        "import os, sys; from fastbin.__main__ import main; before = {'numpy'} & set(sys.modules); sys.argv[1:] = ['--version']; "
+        "main(); print(before, 'numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    for told, threads in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
+        given = {name: value for name, value in environment().items() if name != "OPENBLAS_NUM_THREADS"} | told
+        result = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True)
+        assert result.stdout.splitlines()[-1:] == [f"set() True {threads}"], result.stderr
+
+
 def test_a_new_file_is_a_new_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing has to be registered."""
     import fastbin.cli
