@@ -5,8 +5,6 @@
  */
 #include "internal.h"
 
-#include "index_spans.h"
-
 /* Cells that every model may have: a table of 16 KB, half a first-level cache. Smaller where that does not slow the search. */
 #define FREE_CELLS 8192u
 
@@ -82,8 +80,34 @@ static void count_thresholds(score_index *ix, const fastbin_model_spec *spec) {
   ix->run_width = longest == 1 ? 1 : longest == 2 ? 2 : longest <= 4 ? 4 : 0;
 }
 
-/* So many thresholds remember their cells while a window is sought; a power of two. */
-#define REMEMBERED 64u
+/* Thresholds are taken so many at a time; that many before them remember their cells while a window is sought. A power of two. */
+#define AT_A_TIME 64u
+
+/* Some thresholds in ascending order, each once, with its first edge and the cells that it can get. */
+typedef struct threshold_block {
+  int32_t edges[AT_A_TIME];
+  uint32_t low[AT_A_TIME], high[AT_A_TIME];
+} threshold_block;
+
+/* Fills a block from edge *next on, which moves behind it. Returns the number of its thresholds; 0 after the last one. */
+static size_t next_block(const score_index *ix, const fastbin_model_spec *spec, int32_t *next, threshold_block *block) {
+  int32_t n_edges = fastbin_n_edges(spec);
+  double thresholds[AT_A_TIME];
+  size_t n = 0;
+  for (; *next < n_edges && n < AT_A_TIME; ++*next) {
+    if (!has_new_threshold(ix, spec, *next)) continue;
+    block->edges[n] = *next;
+    thresholds[n++] = threshold_of(spec, *next);
+  }
+  fastbin_cell_spans(ix, thresholds, n, block->low, block->high);
+  return n;
+}
+
+static uint32_t highest_cell(const score_index *ix, double threshold) {
+  uint32_t low, high;
+  fastbin_cell_spans(ix, &threshold, 1, &low, &high);
+  return high;
+}
 
 /* The first edge of the threshold that lies so many places before that of `edge`, which is the first of its own. */
 static int32_t edge_before(const score_index *ix, const fastbin_model_spec *spec, int32_t edge, uint32_t places) {
@@ -103,28 +127,28 @@ static int32_t edge_after(const score_index *ix, const fastbin_model_spec *spec,
  * window that is too small is doubled, and holds for the thresholds before.
  */
 static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec, uint32_t limit) {
-  int32_t n_edges = fastbin_n_edges(spec), back = 0;
-  uint32_t window = 1, before = 0, low = 0, last_cells[REMEMBERED];
+  threshold_block blocks[2];
+  uint32_t window = 1, before = 0, low = 0;
   uint32_t reach_of_back = 0; /* `back` is the edge of the threshold so many places before; 0: of none */
-  for (int32_t i = 0; i < n_edges; i++) {
-    cell_span cells;
-    if (!has_new_threshold(ix, spec, i)) continue;
-    cells = cells_of(ix, threshold_of(spec, i));
-    /* Infinity, the threshold of the greatest double with ties below, may get the lowest cell; no score reaches it. */
-    low = cells.low > low ? cells.low : low;
-    if (reach_of_back) back = edge_after(ix, spec, back);
-    for (uint32_t reach = 2 * window - 1; before >= reach; reach = 2 * window - 1) {
-      uint32_t end = last_cells[(before - reach) % REMEMBERED];
-      if (reach > REMEMBERED) {
-        if (reach_of_back != reach) back = edge_before(ix, spec, i, reach);
-        reach_of_back = reach;
-        end = cells_of(ix, threshold_of(spec, back)).high;
+  int32_t next = 0, back = 0;
+  for (size_t n, b = 0; (n = next_block(ix, spec, &next, &blocks[b % 2])) > 0; b++) {
+    for (size_t i = 0; i < n; i++, before++) {
+      const threshold_block *block = &blocks[b % 2];
+      /* Infinity, the threshold of the greatest double with ties below, may get the lowest cell; no score reaches it. */
+      low = block->low[i] > low ? block->low[i] : low;
+      if (reach_of_back) back = edge_after(ix, spec, back);
+      for (uint32_t reach = 2 * window - 1; before >= reach; reach = 2 * window - 1) {
+        uint32_t end = blocks[(before - reach) / AT_A_TIME % 2].high[(before - reach) % AT_A_TIME];
+        if (reach > AT_A_TIME) {
+          if (reach_of_back != reach) back = edge_before(ix, spec, block->edges[i], reach);
+          reach_of_back = reach;
+          end = highest_cell(ix, threshold_of(spec, back));
+        }
+        if (end < low) break;
+        window *= 2;
+        if (window > limit) return window;
       }
-      if (end < low) break;
-      window *= 2;
-      if (window > limit) return window;
     }
-    last_cells[before++ % REMEMBERED] = cells.high;
   }
   return window;
 }
@@ -359,17 +383,26 @@ static void fill_ranks(uint32_t *bins, double *values, const fastbin_model_spec 
   for (uint32_t r = 0; r <= rank; r++) values[r] = spec->values[bins[r]];
 }
 
-/* The rank at which a cell begins: how many thresholds lie in lower ones, in every environment. */
+/*
+ * The rank at which a cell begins: how many thresholds lie in lower ones, in every environment. Thresholds are counted where they end,
+ * and counts added up: a loop over the cells between two thresholds would end where no processor foresees it.
+ */
 static void fill_first(uint16_t *first, const score_index *ix, const fastbin_model_spec *spec) {
-  int32_t n_edges = fastbin_n_edges(spec);
-  uint32_t cell = 0, rank = 0;
-  for (int32_t i = 0; i < n_edges && ix->n_cells > 1; i++) {
-    uint32_t end;
-    if (!has_new_threshold(ix, spec, i)) continue;
-    for (end = cells_of(ix, threshold_of(spec, i)).high; cell <= end; cell++) first[cell] = (uint16_t)rank;
-    rank++;
+  threshold_block block;
+  uint32_t end = 0, rank = 0;
+  int32_t next = 0;
+  memset(first, 0, ix->n_cells * sizeof *first);
+  if (ix->n_cells == 1) return;
+  for (size_t n; (n = next_block(ix, spec, &next, &block)) > 0;) {
+    for (size_t i = 0; i < n; i++) {
+      end = block.high[i] > end ? block.high[i] : end; /* it may fall at infinity, as in `window_of` */
+      if (end + 1 < ix->n_cells) first[end + 1]++;
+    }
   }
-  for (; cell < ix->n_cells; cell++) first[cell] = (uint16_t)rank;
+  for (uint32_t cell = 0; cell < ix->n_cells; cell++) {
+    rank += first[cell];
+    first[cell] = (uint16_t)rank;
+  }
 }
 
 unsigned char *fastbin_fill_index(score_index *ix, const fastbin_model_spec *spec, unsigned char *tables) {
