@@ -5,6 +5,8 @@
  */
 #include "internal.h"
 
+#include "index_thresholds.h"
+
 /* Cells that every model may have: a table of 16 KB, half a first-level cache. Smaller where that does not slow the search. */
 #define FREE_CELLS 8192u
 
@@ -23,24 +25,6 @@
 /* Up to this size, other maps are not tried for the sake of a smaller table; below the next, fewer cells save nothing. */
 #define SMALL_TABLE 2048u
 #define MIN_CELLS 64u
-
-/* The order of an edge's threshold; edges in ascending order of (edge, key) have thresholds in ascending order. */
-static int64_t threshold_order(const fastbin_model_spec *spec, int32_t edge) {
-  int ties_go_below = spec->edge_keys && spec->edge_keys[edge] == FASTBIN_KEY_BELOW;
-  return order_of(spec->edges[edge]) + ties_go_below;
-}
-
-static double threshold_of(const fastbin_model_spec *spec, int32_t edge) { return double_of_order(threshold_order(spec, edge)); }
-
-/* Whether it is another one than that of the edge before. */
-static int is_new_threshold(const fastbin_model_spec *spec, int32_t edge) {
-  return edge == 0 || threshold_order(spec, edge) > threshold_order(spec, edge - 1);
-}
-
-/* The same once thresholds are counted: in most models each edge has its own. */
-static int has_new_threshold(const score_index *ix, const fastbin_model_spec *spec, int32_t edge) {
-  return ix->n_thresholds == (uint32_t)fastbin_n_edges(spec) || is_new_threshold(spec, edge);
-}
 
 static int splits_ties(const fastbin_model_spec *spec, int32_t edge) {
   uint64_t key = spec->edge_keys ? spec->edge_keys[edge] : FASTBIN_KEY_ABOVE;
@@ -80,35 +64,6 @@ static void count_thresholds(score_index *ix, const fastbin_model_spec *spec) {
   ix->run_width = longest == 1 ? 1 : longest == 2 ? 2 : longest <= 4 ? 4 : 0;
 }
 
-/* Thresholds are taken so many at a time; that many before them remember their cells while a window is sought. A power of two. */
-#define AT_A_TIME 64u
-
-/* Some thresholds in ascending order, each once, with its first edge and the cells that it can get. */
-typedef struct threshold_block {
-  int32_t edges[AT_A_TIME];
-  uint32_t low[AT_A_TIME], high[AT_A_TIME];
-} threshold_block;
-
-/* Fills a block from edge *next on, which moves behind it. Returns the number of its thresholds; 0 after the last one. */
-static size_t next_block(const score_index *ix, const fastbin_model_spec *spec, int32_t *next, threshold_block *block) {
-  int32_t n_edges = fastbin_n_edges(spec);
-  double thresholds[AT_A_TIME];
-  size_t n = 0;
-  for (; *next < n_edges && n < AT_A_TIME; ++*next) {
-    if (!has_new_threshold(ix, spec, *next)) continue;
-    block->edges[n] = *next;
-    thresholds[n++] = threshold_of(spec, *next);
-  }
-  fastbin_cell_spans(ix, thresholds, n, block->low, block->high);
-  return n;
-}
-
-static uint32_t highest_cell(const score_index *ix, double threshold) {
-  uint32_t low, high;
-  fastbin_cell_spans(ix, &threshold, 1, &low, &high);
-  return high;
-}
-
 /* The first edge of the threshold that lies so many places before that of `edge`, which is the first of its own. */
 static int32_t edge_before(const score_index *ix, const fastbin_model_spec *spec, int32_t edge, uint32_t places) {
   while (places > 0) places -= (uint32_t)has_new_threshold(ix, spec, --edge);
@@ -127,6 +82,7 @@ static int32_t edge_after(const score_index *ix, const fastbin_model_spec *spec,
  * window that is too small is doubled, and holds for the thresholds before.
  */
 static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec, uint32_t limit) {
+  next_block *next_block = fastbin_next_block();
   threshold_block blocks[2];
   uint32_t window = 1, before = 0, low = 0;
   uint32_t reach_of_back = 0; /* `back` is the edge of the threshold so many places before; 0: of none */
@@ -138,11 +94,11 @@ static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec,
       low = block->low[i] > low ? block->low[i] : low;
       if (reach_of_back) back = edge_after(ix, spec, back);
       for (uint32_t reach = 2 * window - 1; before >= reach; reach = 2 * window - 1) {
-        uint32_t end = blocks[(before - reach) / AT_A_TIME % 2].high[(before - reach) % AT_A_TIME];
-        if (reach > AT_A_TIME) {
+        uint32_t end = blocks[(before - reach) / THRESHOLDS_AT_A_TIME % 2].high[(before - reach) % THRESHOLDS_AT_A_TIME];
+        if (reach > THRESHOLDS_AT_A_TIME) {
           if (reach_of_back != reach) back = edge_before(ix, spec, block->edges[i], reach);
           reach_of_back = reach;
-          end = highest_cell(ix, threshold_of(spec, back));
+          end = fastbin_highest_cell(ix, threshold_of(spec, back));
         }
         if (end < low) break;
         window *= 2;
@@ -388,6 +344,7 @@ static void fill_ranks(uint32_t *bins, double *values, const fastbin_model_spec 
  * and counts added up: a loop over the cells between two thresholds would end where no processor foresees it.
  */
 static void fill_first(uint16_t *first, const score_index *ix, const fastbin_model_spec *spec) {
+  next_block *next_block = fastbin_next_block();
   threshold_block block;
   uint32_t end = 0, rank = 0;
   int32_t next = 0;

@@ -36,7 +36,7 @@
  *     In the first case, which is the usual one, the bits of a score are its height;
  *   - the bounds to which a map clamps are normal doubles or integers, so the number of a cell is below n_cells, always;
  *   - in each environment the map never decreases, but the same score may get another cell: a threshold is listed in every cell
- *     that it can get in any of them (index_spans.c).
+ *     that it can get in any of them (index_thresholds.c).
  *
  *   The values of other models pass through arithmetic. They are in [0, 1] in every environment, for hostile models, too, and
  *   differ by rounding: by less than 1e-12 where the terms of the map are at most 1,000 in size. tests/test_modes.c holds all this.
@@ -118,9 +118,6 @@ struct fastbin_model_spec;
 void fastbin_plan_index(score_index *ix, const struct fastbin_model_spec *spec, int is_one_of_many);
 int fastbin_add_index_size(size_t *bytes, const score_index *ix, const struct fastbin_model_spec *spec);
 unsigned char *fastbin_fill_index(score_index *ix, const struct fastbin_model_spec *spec, unsigned char *tables);
-
-/* index_spans.c: the lowest and the highest cell that each of n thresholds can get in any floating-point environment. */
-void fastbin_cell_spans(const score_index *ix, const double *thresholds, size_t n, uint32_t *low, uint32_t *high);
 
 /* index_cells.c, index_small.c, index_packed.c: the functions of these types that suit an index and this processor. */
 cells_function *fastbin_cells_function(const score_index *ix);
