@@ -131,7 +131,8 @@ class Sought(NamedTuple):
     @classmethod
     def of(cls, asked: Int64s, n_samples: int) -> Sought:
         cuts = slice_ranks(n_samples)
-        ranks = np.union1d(asked, cuts)
+        ranks = np.sort(np.concatenate([asked, cuts]))
+        ranks = ranks[run_starts(ranks)]
         return cls(ranks, np.searchsorted(ranks, asked), np.searchsorted(ranks, cuts))
 
 
@@ -143,6 +144,7 @@ def find_with_slices(
     No parts where samples are too few, or too many, or have importance weights. Samples of one score stand in a random order,
     seeded by a digest of the seed and of the groups at cuts.
     """
+    sought_of = cache(sought_of)
     found = source.find(lambda n_samples: sought_of(n_samples).ranks, n_ranks)
     ranks, asked, cuts = sought_of(found.n_samples)
     boundaries = found if len(asked) == len(ranks) else found.take(asked)

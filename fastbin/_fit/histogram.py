@@ -94,7 +94,8 @@ class RootMap(NamedTuple):
         """The cells of the linear map or the map by code, before points divide them."""
         if self.kind == LINEAR:
             with np.errstate(over="ignore"):  # scores far outside what a trimmed map covers
-                return np.clip((scores_of(codes) - self.origin) * self.scale, 0, self.n_steps - 1).astype(np.int64)
+                places = (scores_of(codes) - self.origin) * self.scale
+            return np.minimum(np.maximum(places, 0.0), self.n_steps - 1.0).astype(np.int64)
         steps = (codes.astype(np.uint64) - np.uint64(self.base % 2**64)) >> np.uint64(self.shift)
         return np.where(codes > self.base, np.minimum(steps, np.uint64(self.n_steps - 1)), np.uint64(0)).astype(np.int64)
 
