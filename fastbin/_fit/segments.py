@@ -14,7 +14,7 @@ import numpy as np
 from fastbin._base.array_types import Bools, Int32s, Int64s
 from fastbin._base.cells import Key, TextCells, as_cells
 from fastbin._base.ranks import boundary_ranks_of_runs, slice_ranks_of_runs
-from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows, slices_of_runs
+from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows, slices_of_runs, view_to_sort
 from fastbin._core.schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Tally, rising
@@ -107,8 +107,9 @@ def _sorted_runs(rows: Rows, cells: CellRows, next_place: Int64s, starts: Int64s
         first = end
     if n_bad:
         rows.checked()  # refuses the first of them
+    in_order = view_to_sort(packed, rows.limits[1])
     for start, stop in pairwise(starts.tolist()):
-        packed[start:stop].sort()
+        in_order[start:stop].sort()
     return packed
 
 
