@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complete_streams()
         _end_cleanly_on_signals()
         sys.meta_path.insert(0, _WithoutPandas())
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: its threads spin for half the time of a short command
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: its threads spin for half of a short command
     if arguments and {"--cflags", "--libs"}.issuperset(arguments):
         with contextlib.suppress(BrokenPipeError):
             print(build_flags(arguments), flush=True)

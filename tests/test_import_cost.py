@@ -231,5 +231,5 @@ def test_import_adds_less_time_than_numpy() -> None:
 
 def test_the_import_needs_no_cryptography() -> None:
     """The library behind `hashlib` takes milliseconds; `hash_keys` and digests of files import it when they are called."""
-    program = "import numpy, sys; before = set(sys.modules); import fastbin; fastbin.load; print(sorted(set(sys.modules) - before))"
+    program = "import numpy, sys; old = set(sys.modules); import fastbin; fastbin.load; print(sorted(set(sys.modules) - old))"
     assert not {"_hashlib", "hashlib", "hmac", "secrets"} & set(ast.literal_eval(run(program)))

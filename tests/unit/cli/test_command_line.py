@@ -109,8 +109,8 @@ def test_no_command_imports_pandas() -> None:
 def test_a_command_starts_one_thread_of_blas_but_where_it_is_told_otherwise() -> None:
     """The threads that OpenBLAS starts with NumPy spin, for nothing, through half of a short command."""
     code = (
-        "import os, sys; from fastbin.__main__ import main; before = {'numpy'} & set(sys.modules); sys.argv[1:] = ['--version']; "
-        "main(); print(before, 'numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])"
+        "import os, sys; from fastbin.__main__ import main; before = {'numpy'} & set(sys.modules); "
+        "sys.argv[1:] = ['--version']; main(); print(before, 'numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])"
     )
     for told, threads in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
         given = {name: value for name, value in environment().items() if name != "OPENBLAS_NUM_THREADS"} | told
