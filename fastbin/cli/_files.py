@@ -64,15 +64,19 @@ class Output:
         Files, folders and patterns of files that are read and must stay.
     is_text
         Whether the result may go to a terminal.
+    is_model
+        Whether it is a model or a set, which the suffix of an export would misname.
     """
 
-    def __init__(self, path: str | None, *, reads: tuple[str, ...] = (), is_text: bool = False) -> None:
+    def __init__(self, path: str | None, *, reads: tuple[str, ...] = (), is_text: bool = False, is_model: bool = False) -> None:
         self._path = path
         self.name = "standard output" if path == "-" else path
         if path == "-" and not is_text and sys.stdout.isatty():
             raise InputError("standard output is a terminal, which cannot show a binary file; send it to a file or a pipe")
         if path not in (None, "-"):
             _check_target(path, reads)
+            if is_model:
+                _refuse_suffix_of_export(path)
 
     def write(self, content: bytes | Callable[[Any], object]) -> None:
         """Write bytes, or let a function fill a binary file: the standard output, or one that `replace_file` makes."""
@@ -87,6 +91,18 @@ class Output:
     def messages(self) -> Console:
         """The console for what is shown beside the result."""
         return console(stderr=self._path == "-")
+
+
+def _refuse_suffix_of_export(path: str) -> None:
+    if Path(path).suffix in ("", ".fbm"):  # the usual case, without the import
+        return
+    from fastbin.export.verify import SUFFIXES
+
+    if Path(path).suffix.lower() in SUFFIXES:
+        made = Path(path).with_suffix(".fbm")
+        raise InputError(
+            f"{path}: a model file is written here, and not an export; take -o {made}, then: fastbin export {made} -o {path}"
+        )
 
 
 def _check_target(path: str, reads: tuple[str, ...]) -> None:

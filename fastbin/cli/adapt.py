@@ -80,7 +80,7 @@ def command(
     if cuts is not None and source_rows is None:
         raise click.UsageError("--cuts are scores at which --source-rows are compared; give these, or leave it out")
     check_inputs(MODEL=model, __target_labels=target_labels, __target_scores=target_scores, __source_rows=source_rows)
-    out = Output(output, reads=(model, *files, *filter(None, [source_rows])))
+    out = Output(output, reads=(model, *files, *filter(None, [source_rows])), is_model=True)
     loaded = load_model(model)
     if target_labels is not None:
         shift = _fit(LabelShift(loaded, method="labels", **settings), "labels", rows, target_labels)

@@ -188,7 +188,7 @@ def command(
     of_set = {name: given.pop(name) for names in OF_SETS.values() for name in names if name in given}
     _check_set_options(of_set, rows, side)
     others = (plan, population, of_set.get("unlabelled"))
-    out = Output(output, reads=(file, *(other for other in others if other is not None)))
+    out = Output(output, reads=(file, *(other for other in others if other is not None)), is_model=True)
     model: BinnedModel | ModelSet | VectorModel
     agreement = None
     if cluster is not None:

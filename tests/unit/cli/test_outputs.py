@@ -102,6 +102,16 @@ def test_what_is_read_is_not_written(read: str, written: str, complaint: str) ->
     assert contents() == before
 
 
+def test_a_model_is_not_written_under_the_suffix_of_an_export() -> None:
+    before = contents()
+    for arguments in (["fit", "s.parquet"], ["adapt", "m.fbm", "--target-rate", "0.2"]):
+        told = refusal(*arguments, "-o", "credit.onnx")
+        assert told.endswith("take -o credit.fbm, then: fastbin export credit.fbm -o credit.onnx")
+    assert contents() == before
+    run("fit", "s.parquet", "-o", "credit.model")
+    assert fb.load("credit.model").n_samples == N
+
+
 @pytest.mark.parametrize(
     ("read", "written"),
     [
