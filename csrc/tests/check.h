@@ -58,7 +58,7 @@ static inline uint64_t random_bits(void) {
 
 static inline double random_unit(void) { return (double)(random_bits() >> 11) * 0x1p-53; }
 
-static inline size_t random_below(size_t n) { return (size_t)(random_bits() % n); }
+static inline uint64_t random_below(uint64_t n) { return random_bits() % n; }
 
 static inline void *must_malloc(size_t size) {
   void *memory = malloc(size > 0 ? size : 1);
