@@ -163,6 +163,23 @@ static void test_failures_leave_the_old_file(void) {
   fastbin_model_free(other);
 }
 
+/* Where that is permitted, which it is to root: one of the two may be another alone. */
+static void test_owner_and_group_are_kept(void) {
+  static const unsigned owners[][2] = {{1234, 0}, {0, 5678}, {1234, 5678}};
+  fastbin_model_spec full = full_spec();
+  fastbin_model *model = must_create(&full);
+  struct stat status;
+  for (size_t i = 0; i < sizeof owners / sizeof owners[0] && geteuid() == 0; i++) {
+    CHECK(fastbin_model_save(model, in_folder("owned.fbm")) == FASTBIN_OK);
+    REQUIRE(chown(in_folder("owned.fbm"), owners[i][0], owners[i][1]) == 0);
+    CHECK(fastbin_model_save(model, in_folder("owned.fbm")) == FASTBIN_OK);
+    REQUIRE(stat(in_folder("owned.fbm"), &status) == 0);
+    CHECK(status.st_uid == owners[i][0] && status.st_gid == owners[i][1]);
+    remove(in_folder("owned.fbm"));
+  }
+  fastbin_model_free(model);
+}
+
 /* Links are followed, modes are kept, and a file of another kind is written through. */
 static void test_what_stands_at_the_path(void) {
   fastbin_model_spec full = full_spec(), half = half_spec();
@@ -222,6 +239,7 @@ int main(int argc, char **argv) {
   test_damaged_files();
 #if !defined(_WIN32)
   test_failures_leave_the_old_file();
+  test_owner_and_group_are_kept();
   test_what_stands_at_the_path();
   test_pipes();
 #endif

@@ -82,11 +82,12 @@ def test_a_new_file_has_the_umask_taken_off_and_the_umask_is_not_touched(
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 def test_the_owner_is_kept_where_that_is_permitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.fbm"
-    path.write_text("old")
-    os.chown(path, 1234, 5678)
-    path.chmod(0o4660)
-    write(path)
-    assert (path.stat().st_uid, path.stat().st_gid, mode(path)) == (1234, 5678, 0o4660)
+    for owner, group in ((1234, os.getegid()), (os.geteuid(), 5678), (1234, 5678)):
+        path.write_text("old")
+        os.chown(path, owner, group)
+        path.chmod(0o4660)
+        write(path)
+        assert (path.stat().st_uid, path.stat().st_gid, mode(path)) == (owner, group, 0o4660)
 
     def refuse(*_: Any) -> None:
         raise PermissionError(1, "Operation not permitted")

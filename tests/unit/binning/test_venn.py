@@ -86,6 +86,9 @@ def test_ivap_steps_that_no_score_can_reach_are_left_out() -> None:
     cal = VennAbers().fit([0.0, 1.0], [0, 1])
     assert len(cal.pairs_) == cal.model_.n_bins <= 3
     assert close(cal.predict_venn([0.0, 0.5, 1.0]).tolist(), [[0, 1 / 2], [0, 1], [1 / 2, 1]], 1e-15)
+    top = VennAbers().fit([0.1, 0.4, 0.6, 1.0], [0, 1, 1, 0])
+    assert top.model_.edges.tolist() == [0.1, 0.4]
+    assert len(top.pairs_) == 3
     single = VennAbers(score_range=None).fit([3.0], [1])
     assert close(single.predict_venn([2.0, 3.0, 4.0]).tolist(), [[0, 1], [1 / 2, 1], [1 / 2, 1]], 1e-15)
 

@@ -55,7 +55,7 @@ def numbered(n: int) -> Any:
 # ------------------------------------------------------------------------------------------------- which rows
 
 
-@pytest.mark.parametrize(("holdout", "n_held"), [(None, 250), (0.4, 400), (100, 100), (np.int64(7), 7)])
+@pytest.mark.parametrize(("holdout", "n_held"), [(None, 250), (0.4, 400), (100, 100), (np.int64(7), 7), (1e-4, 1)])
 def test_rows_are_held_out_without_looking_at_the_classes(holdout: Any, n_held: int) -> None:
     rng, trained = np.random.default_rng(0), []
     for _ in range(2):
@@ -404,6 +404,7 @@ def test_small_data_never_fail() -> None:
         ({"ensemble": "auto"}, "ensemble is 'auto'; an average"),
         ({"ensemble": True}, "ensemble is True; an average of several calibrated classifiers has no model"),
         ({"holdout": 0.0}, "holdout is 0.0; as a share it is between 0 and 1"),
+        ({"holdout": 1.0}, "holdout is 1.0; as a share it is between 0 and 1"),
         ({"holdout": 1.5}, "holdout is 1.5"),
         ({"holdout": 0}, "holdout is 0; pass a share"),
         ({"holdout": 2000}, "holdout is 2000, and there are 2000 rows; leave some to train"),
