@@ -35,17 +35,17 @@ static enum cpu_level possible_level(void) {
   return BASELINE;
 }
 
-/* For tests, and to exclude a build. Unset, or any other value, allows all builds. */
-static enum cpu_level allowed_level(void) {
-  const char *name = getenv("FASTBIN_CPU");
-  if (name && strcmp(name, "baseline") == 0) return BASELINE;
-  if (name && strcmp(name, "avx2") == 0) return AVX2;
-  if (name && strcmp(name, "avx512") == 0) return AVX512;
-  return FAST_GATHERS;
-}
-
+/*
+ * FASTBIN_CPU is for tests, and to exclude a build: "gathers" takes the last one wherever it can run, also where it is slow. Unset,
+ * or any other value, allows all builds.
+ */
 enum cpu_level fastbin_best_cpu_level(void) {
+  static const char *const names[] = {"baseline", "avx2", "avx512"};
   enum cpu_level possible = possible_level();
-  enum cpu_level allowed = allowed_level();
-  return possible < allowed ? possible : allowed;
+  const char *name = getenv("FASTBIN_CPU");
+  if (!name) return possible;
+  for (int level = BASELINE; level <= AVX512; level++) {
+    if (strcmp(name, names[level]) == 0) return possible < (enum cpu_level)level ? possible : (enum cpu_level)level;
+  }
+  return possible == AVX512 && strcmp(name, "gathers") == 0 ? FAST_GATHERS : possible;
 }

@@ -16,7 +16,7 @@
 
 #define N_SCORES 530 /* more than a block of the batch code */
 
-static const char *const builds[] = {"baseline", "avx2", "avx512", "all"};
+static const char *const builds[] = {"baseline", "avx2", "avx512", "gathers"};
 
 /* All answers for some scores, in one environment. */
 typedef struct answers {

@@ -12,7 +12,7 @@
 #define setenv(name, value, overwrite) _putenv_s(name, value)
 #endif
 
-static const char *const builds[] = {"baseline", "avx2", "avx512", "all"};
+static const char *const builds[] = {"baseline", "avx2", "avx512", "gathers"};
 #define N_BUILDS 4
 
 #define N_SCORES 700 /* more than a block of the batch code */

@@ -119,7 +119,7 @@ static void test_no_parabola_near_by_is_better(void) {
 
 /* By the builds of the loops that this processor can run; one that it cannot run is the best that it can. */
 static uint64_t digest_of_fits(void) {
-  static const char *const builds[] = {"avx2", "avx512", "all"};
+  static const char *const builds[] = {"avx2", "avx512", "gathers"};
   static rows drawn;
   static double steps[MOST_CELLS], others[MOST_CELLS];
   double *scratch = must_malloc(fastbin_map_scratch(MOST_CELLS) * sizeof *scratch);

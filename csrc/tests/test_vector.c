@@ -384,7 +384,7 @@ static void check_row(const drawn *d, const double *p, const double *values) {
 
 static void test_rows(void) {
   static const size_t classes[] = {2, 3, 5, 17, 64, 65, 128, 129, 257, 300}, rows[] = {1, 2, 63, 64, 65, 200};
-  static const char *const builds[] = {"baseline", "avx2", "avx512", "all"};
+  static const char *const builds[] = {"baseline", "avx2", "avx512", "gathers"};
   static double p[MOST_ROWS * MOST_CLASSES], values[MOST_ROWS * MOST_CLASSES];
   static drawn d;
   uint64_t digest = 1;
