@@ -232,6 +232,12 @@ def refuse_designs(evidence: Evidence, what: str) -> None:
         )
 
 
+def in_note(evidence: Evidence) -> str:
+    """What the note of a model may say of the reason of a refusal, in brackets."""
+    note = getattr(evidence, "note", "")
+    return f" (the model's note: {note})" if note else ""
+
+
 def require_guarantee(evidence: Evidence, *, moved: bool = False, designed: bool = False) -> None:
     """Raise GuaranteeError, naming the theorem and the remedy, where no finite-sample guarantee exists.
 
@@ -254,11 +260,10 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False, designed: bool
             "(Gupta & Ramdas 2021, Theorem 3); use UniformMassBinning with monotone values instead"
         )
     if not SCHEMES[scheme].label_free:
-        note = getattr(evidence, "note", "")
         raise GuaranteeError(
             f"scheme {scheme!r} does not say how its edges were chosen, and every certificate needs edges that do not depend "
             "on the labels (Gupta, Podkopaev & Ramdas 2020, Theorem 4); fit with UniformMassBinning, or pass explicit edges"
-            + (f" (the model's note: {note})" if note else "")
+            + in_note(evidence)
         )
     if evidence.counts is None or evidence.label_sums is None:
         raise GuaranteeError(

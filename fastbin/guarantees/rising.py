@@ -30,6 +30,7 @@ from fastbin.guarantees.evidence import (
     as_evidence,
     has_steps,
     has_whole_ties,
+    in_note,
     is_moved,
     rows_of_bins,
     sampling_rate_of,
@@ -162,6 +163,7 @@ def require_slices(evidence: Evidence) -> Int64s:
             "the model keeps no slices, which promises about scores rest on if the truth rises with them: fits of "
             "UniformMassBinning (but scheme 'ums' and edges_share) and CertifiedCalibration, without importance weights, to 20 "
             "samples or more, up to 3e9, keep them; fit again, or ask for bins: kind='conditional', at='bin'"
+            + in_note(evidence)
         )
     return np.asarray(label_sums, np.int64)
 

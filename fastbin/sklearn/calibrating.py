@@ -121,9 +121,11 @@ def without_promise(fitted: M, why: str) -> M:
     """The same values and tallies, as those of a scheme of which nothing is known, with the reason as its note."""
 
     def other(model: BinnedModel) -> BinnedModel:
-        no_ties: dict[str, Any] = {"ties": "none", "tie_counts": None, "atom_counts": None, "edges_share": 0.0}
-        no_ties = no_ties if model.ties == "whole" else {}
-        return model._derived("CalibratedClassifier", scheme="other", note=why, **no_ties)
+        # Slices are evidence about every truth that rises, whatever the scheme.
+        without: dict[str, Any] = {"slice_cuts": None, "slice_label_sums": None}
+        if model.ties == "whole":
+            without |= {"ties": "none", "tie_counts": None, "atom_counts": None, "edges_share": 0.0}
+        return model._derived("CalibratedClassifier", scheme="other", note=why, **without)
 
     changed: Any = _changed(fitted, other)
     if isinstance(changed, VectorModel):

@@ -282,12 +282,32 @@ def test_out_of_fold_scores_have_no_certificate(cv: Any, tmp_path: Path) -> None
     assert "cv was given" in fb.load(tmp_path / "model.fbm").note
 
 
+KINDS = ("conditional", "marginal", "expected-ece", "ece", "ratio", "mean-error", "mean-overestimate", "mean-underestimate")
+
+
+def refuses_all(model: Any) -> None:
+    """Also what rests on slices, which would hold for every scheme."""
+    asked = [lambda kind=kind: model.certificate(kind=kind) for kind in KINDS]
+    asked += [model.certificates, model.interval, lambda: model.predict_interval([0.5])]
+    asked += [lambda: fb.monotone_model(model).certificate(kind="mean-error")]
+    for ask in asked:
+        with pytest.raises(fb.GuaranteeError, match="the model's note"):
+            ask()
+
+
+@pytest.mark.parametrize("calibrator", [None, fb.UniformMassBinning(5, monotone=True), fb.CertifiedCalibration(values="mean")])
+@pytest.mark.parametrize(("options", "weight"), [({"cv": 3}, None), ({}, 2), ({}, 1.5), ({"cv": 3}, 2)])
+def test_a_saved_model_without_a_certificate_has_no_promise_of_any_kind(calibrator: Any, options: Any, weight: Any) -> None:
+    clf = CalibratedClassifier(LogisticRegression(), calibrator=calibrator, random_state=0, **options)
+    clf.fit(X, Y, **({} if weight is None else {"sample_weight": np.full(len(Y), weight)}))
+    refuses_all(fb.BinnedModel.from_bytes(clf.model_.to_bytes()))
+
+
 @MULTICLASS
 def test_no_model_of_a_set_is_certified_after_cv(multiclass: str) -> None:
     clf = CalibratedClassifier(LogisticRegression(), cv=3, multiclass=multiclass).fit(X3, Y3)
     for model in clf.model_.models.values():
-        with pytest.raises(fb.GuaranteeError):
-            model.certificate()
+        refuses_all(model)
     with pytest.raises(fb.GuaranteeError):
         clf.model_.certificate()
     with pytest.raises(fb.GuaranteeError, match="cv was given"):
