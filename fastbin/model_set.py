@@ -376,7 +376,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         which : "joint" or a key
             With a key, the intervals of that model alone, at its own alpha.
         at, side
-            As for `BinnedModel.interval`; at scores each model has its own share of alpha.
+            As for `BinnedModel.interval`; at scores each model has its own share of alpha, and "unlabelled" needs a key.
 
         Returns
         -------

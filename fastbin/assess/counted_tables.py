@@ -22,6 +22,7 @@ from fastbin.assess.counted import (
     Tallying,
     add_rows,
     as_texts,
+    refuse_times,
 )
 from fastbin.assess.samples import COUNTS_ONLY, check_samples
 from fastbin.tables.columns import read_numbers, read_text
@@ -142,6 +143,8 @@ def read_counts(table: Any) -> CanonicalCounts:
             )
     n, ones = (_whole(columns[name], name) for name in ("n", "ones"))
     texts = {name: as_texts(columns[name], name) for name in KEYS if name in columns}
+    if "day" in texts:
+        refuse_times(texts["day"])
     check_same_length(n=n, ones=ones, **{what[0]: columns[what[0]]}, **{name: own.codes for name, own in texts.items()})
     refuse_first(n < 0, "n", n, "a count is 0 or more")
     bad = (ones < 0) | (ones > n)

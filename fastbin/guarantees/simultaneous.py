@@ -253,6 +253,11 @@ def set_intervals(
     if simultaneous and not class_wise:
         _require_disjoint(covered, cells)
     of_each = alpha / max(1, len(covered)) if simultaneous and class_wise else alpha
+    if at == "unlabelled":
+        raise GuaranteeError(
+            "at='unlabelled' is about one batch of known size, and nothing is proved of several models at once: ask one of "
+            "them, by which= a key"
+        )
     if at == "score":
         level = of_each if class_wise else sidak(alpha, max(1, len(covered)))
         return [_at_scores(cell, level, cells) for cell in every]

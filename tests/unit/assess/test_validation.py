@@ -557,6 +557,16 @@ def test_days_are_dates_whatever_holds_them() -> None:
     refuses("InputError day[2]", assess.assess, [0.1] * 4, y, day=["2026-01-31", "2026-02-01", "2026-02-01 10:00", "a"])
 
 
+def test_times_of_counts_are_refused(tmp_path: Path) -> None:
+    table = {"prediction": [0.1, 0.1], "n": [40, 40], "ones": [5, 5], "day": ["2026-01-31", "2026-01-31T10:00"]}
+    with pytest.raises(fb.InputError, match=r"day\[1\] is the time '2026-01-31T10:00'; write days"):
+        assess.assess_counts(table)
+    pytest.importorskip("pyarrow")
+    (tmp_path / "counts.csv").write_text("prediction,n,ones,day\n.1,40,5,2026-01-31T10:00\n")
+    with pytest.raises(fb.InputError, match="is the time '2026-01-31T10:00'; write days"):
+        assess.assess_counts(tmp_path / "counts.csv")
+
+
 def test_times_in_files_are_refused_with_their_line(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     path = tmp_path / "rows.csv"
