@@ -56,8 +56,9 @@ class SegmentedBinning(Estimator[ModelSet]):
 
     Notes
     -----
-    The model of a segment is that of ``calibrator.fit`` on its own rows, byte for byte, so the order of the rows does not
-    matter. Which segments are pooled depends on their numbers of samples alone. Segments must not overlap: a row has one.
+    The model of a segment is that of ``calibrator.fit`` on its own rows: the same map and counts, byte for byte but for the
+    provenance, which the set has. So the order of the rows does not matter. Which segments are pooled depends on their numbers
+    of samples alone. Segments must not overlap: a row has one.
 
     Examples
     --------
