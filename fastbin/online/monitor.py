@@ -23,6 +23,7 @@ from fastbin._base.checks import (
     refuse_first,
 )
 from fastbin._base.errors import InputError
+from fastbin._base.files import as_bytes
 from fastbin._base.frames import check_same_index
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import as_model_or_set, as_model_set
@@ -494,9 +495,11 @@ class CalibrationMonitor(State):
         ------
         FormatError
             If they are foreign, damaged, of a newer format, or a state that counting cannot lead to.
+        InputTypeError
+            For what is not bytes.
         """
         monitor = cls.__new__(cls)
-        state, mixture, alpha, interval_alpha = state_from_bytes(bytes(data) if isinstance(data, memoryview) else data)
+        state, mixture, alpha, interval_alpha = state_from_bytes(bytes(as_bytes(data)))
         partition = state.stream.partition
         watched = None if partition.note.startswith(SET_NOTE) else Watched(partition)
         monitor._set_up(state, mixture, alpha, interval_alpha, watched)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ CELLS = np.arange(300) % 2
 P = np.column_stack([1 - SCORES, SCORES])
 CAL = fb.UniformMassBinning(3).fit(SCORES, LABELS)
 SEGMENTED = fb.multi.SegmentedBinning(fb.UniformMassBinning(2)).fit(SCORES, LABELS, CELLS)
+DECISION = fb.decide.accept_threshold(SCORES, SCORES > 0.6, precision=0.8)
+
+
+def checked(model: Any, certificate: Any, **options: Any) -> Any:
+    return fb.assess.check_certificate(model, SCORES, LABELS, certificate=certificate, **options)
 
 
 @pytest.mark.parametrize(
@@ -178,3 +184,39 @@ def test_a_set_calls_things_as_the_caller_does() -> None:
 def test_a_number_of_bins_is_an_integer() -> None:
     for calibrator in (fb.CertifiedCalibration, fb.UniformMassBinning, fb.FixedWidthBinning):
         refuses("InputError n_bins: is '10'; pass an integer, or 'auto'", calibrator("10").fit, SCORES, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("told", "call"),
+    [
+        ("InputTypeError source", lambda: fb.load(CAL.model_.to_bytes())),
+        ("InputTypeError source", lambda: fb.load(bytearray(CAL.model_.to_bytes()))),  # type: ignore[arg-type]
+        ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes("abc")),  # type: ignore[arg-type]
+        ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes(None)),  # type: ignore[arg-type]
+        ("InputTypeError data", lambda: fb.online.CalibrationMonitor.from_bytes(3)),  # type: ignore[arg-type]
+        ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=5)),  # type: ignore[arg-type]
+        ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=("a", 1))),  # type: ignore[arg-type]
+        ("InputTypeError certificate", lambda: checked(CAL, "x")),
+        ("InputTypeError certificate", lambda: checked(SEGMENTED, "x", cells=CELLS)),
+        ("InputError: the certificate is that of a set", lambda: checked(CAL, SEGMENTED.certificate())),
+        ("InputError: the certificate is that of one", lambda: checked(SEGMENTED, CAL.certificate(), cells=CELLS)),
+        ("InputTypeError certificate", lambda: fb.assess.samples_to_check(CAL, certificate="x")),  # type: ignore[arg-type]
+        ("InputError: the cert", lambda: fb.assess.samples_to_check(CAL, certificate=SEGMENTED.certificate())),  # type: ignore
+        ("InputError score", lambda: DECISION.decide_one(10**400)),
+        ("InputError alpha", lambda: CAL.certificate(alpha=10**400)),
+    ],
+)
+def test_what_is_something_else_is_named(told: str, call: Any) -> None:
+    refuses(told, call)
+
+
+def test_a_path_may_be_bytes(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.fbm")
+    CAL.model_.save(path)
+    assert fb.load(path.encode()) == CAL.model_  # type: ignore[arg-type]
+
+
+def test_a_fitted_calibrator_has_a_source_rate_and_a_set_has_none() -> None:
+    assert fb.shift.source_rate_of(CAL) == fb.shift.source_rate_of(CAL.model_) == LABELS.mean()
+    with pytest.raises(fb.InputTypeError, match="pass a BinnedModel"):
+        fb.shift.source_rate_of(SEGMENTED)  # type: ignore[arg-type]
