@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,18 @@ def test_a_number_of_bins_is_an_integer() -> None:
         ("InputError: the cert", lambda: fb.assess.samples_to_check(CAL, certificate=SEGMENTED.certificate())),  # type: ignore
         ("InputError score", lambda: DECISION.decide_one(10**400)),
         ("InputError alpha", lambda: CAL.certificate(alpha=10**400)),
+        *(
+            (told, partial(fb.online.CalibrationMonitor, CAL, tolerance=tolerance))
+            for told, tolerance in (
+                ("InputTypeError tolerance: must be a real number, got '0.1'", "0.1"),
+                ("InputTypeError tolerance: must be a real number, got None", None),
+                ("InputTypeError tolerance: must be a real number, got True", True),
+                ("InputTypeError tolerance[1]: is None", [0.1, None, 0.1]),
+                ("InputTypeError tolerance[0]: is 'a'", ["a", "b", "c"]),
+                ("InputTypeError tolerance", [[0.1], [0.1, 0.2]]),
+                ("InputError tolerance: is nan", float("nan")),
+            )
+        ),
     ],
 )
 def test_what_is_something_else_is_named(told: str, call: Any) -> None:
@@ -220,3 +233,17 @@ def test_a_fitted_calibrator_has_a_source_rate_and_a_set_has_none() -> None:
     assert fb.shift.source_rate_of(CAL) == fb.shift.source_rate_of(CAL.model_) == LABELS.mean()
     with pytest.raises(fb.InputTypeError, match="pass a BinnedModel"):
         fb.shift.source_rate_of(SEGMENTED)  # type: ignore[arg-type]
+
+
+def test_a_tolerance_is_any_kind_of_number() -> None:
+    expected = fb.online.CalibrationMonitor(CAL, tolerance=0.25).tolerated.tolist()
+    for tolerance in (np.float32(0.25), np.array(0.25), Fraction(1, 4), [Fraction(1, 4)] * 3, pd.Series([0.25] * 3)):
+        assert fb.online.CalibrationMonitor(CAL, tolerance=tolerance).tolerated.tolist() == expected
+
+
+def test_a_monitor_belongs_to_the_calibrator_of_its_model() -> None:
+    other = fb.UniformMassBinning(2).fit(SCORES, LABELS)
+    for own in (CAL, SEGMENTED):
+        monitor = fb.online.CalibrationMonitor(own)
+        assert [monitor.belongs_to(each) for each in (own, own.model_, other)] == [True, True, False]
+    refuses("InputTypeError: model is of type int", fb.online.CalibrationMonitor(CAL).belongs_to, 3)
