@@ -247,3 +247,18 @@ def test_a_monitor_belongs_to_the_calibrator_of_its_model() -> None:
         monitor = fb.online.CalibrationMonitor(own)
         assert [monitor.belongs_to(each) for each in (own, own.model_, other)] == [True, True, False]
     refuses("InputTypeError: model is of type int", fb.online.CalibrationMonitor(CAL).belongs_to, 3)
+
+
+@pytest.mark.parametrize("name", ["predict", "predict_interval", "predict_set"])
+def test_lengths_of_segments_are_told_as_such(name: str) -> None:
+    call = getattr(SEGMENTED, name)
+    refuses("InputError: lengths differ: scores has 2, segments has 1", call, [0.5, 0.6], [0])
+    refuses("InputError tie_keys", call, [0.5, 0.6], [0, 1], tie_keys=[1])
+
+
+def test_no_cells_have_the_radius_0() -> None:
+    for counts in ([], (), np.empty(0, int)):
+        assert fb.guarantees.common_radius(counts, 0.1) == 0.0
+        assert fb.guarantees.common_radius(counts, 0.1, label_sums=[]) == 0.0
+        assert fb.guarantees.common_radius(counts, 0.1, shifts=[]) == 0.0
+    refuses("InputError: lengths differ: counts has 0, label_sums has 1", fb.guarantees.common_radius, [], label_sums=[1])
