@@ -318,7 +318,8 @@ class LabelPlan(State, Table):
         Raises
         ------
         InputError, InputTypeError
-            For a row that is no integer or text, or that the plan has not asked for, or whose label is another than before; then no label is taken in.
+            For a row that is neither integer nor text, or that the plan has not asked for, or whose label is another than
+            before; then no label is taken in.
         """
         given = _as_list(rows, "rows")
         event = event_of(positive) or self.event

@@ -114,8 +114,8 @@ def source_rate_of(model: BinnedModel | Calibrator) -> float:
     Raises
     ------
     InputError, InputTypeError
-        When the model does not know: it carries no samples, or importance weights, under which rows are not the population;
-        for what is no model.
+        When the model does not know: it carries no samples, or importance weights, under which rows are not the population.
+        For anything but a model.
 
     Examples
     --------

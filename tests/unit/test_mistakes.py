@@ -191,18 +191,18 @@ def test_a_number_of_bins_is_an_integer() -> None:
     ("told", "call"),
     [
         ("InputTypeError source", lambda: fb.load(CAL.model_.to_bytes())),
-        ("InputTypeError source", lambda: fb.load(bytearray(CAL.model_.to_bytes()))),  # type: ignore[arg-type]
-        ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes("abc")),  # type: ignore[arg-type]
-        ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes(None)),  # type: ignore[arg-type]
-        ("InputTypeError data", lambda: fb.online.CalibrationMonitor.from_bytes(3)),  # type: ignore[arg-type]
-        ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=5)),  # type: ignore[arg-type]
-        ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=("a", 1))),  # type: ignore[arg-type]
+        ("InputTypeError source", lambda: fb.load(bytearray(CAL.model_.to_bytes()))),
+        ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes("abc")),
+        ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes(None)),
+        ("InputTypeError data", lambda: fb.online.CalibrationMonitor.from_bytes(3)),
+        ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=5)),
+        ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=("a", 1))),
         ("InputTypeError certificate", lambda: checked(CAL, "x")),
         ("InputTypeError certificate", lambda: checked(SEGMENTED, "x", cells=CELLS)),
         ("InputError: the certificate is that of a set", lambda: checked(CAL, SEGMENTED.certificate())),
         ("InputError: the certificate is that of one", lambda: checked(SEGMENTED, CAL.certificate(), cells=CELLS)),
-        ("InputTypeError certificate", lambda: fb.assess.samples_to_check(CAL, certificate="x")),  # type: ignore[arg-type]
-        ("InputError: the cert", lambda: fb.assess.samples_to_check(CAL, certificate=SEGMENTED.certificate())),  # type: ignore
+        ("InputTypeError certificate", lambda: fb.assess.samples_to_check(CAL, certificate="x")),
+        ("InputError: the cert", lambda: fb.assess.samples_to_check(CAL, certificate=SEGMENTED.certificate())),
         ("InputError score", lambda: DECISION.decide_one(10**400)),
         ("InputError alpha", lambda: CAL.certificate(alpha=10**400)),
         *(
@@ -226,13 +226,13 @@ def test_what_is_something_else_is_named(told: str, call: Any) -> None:
 def test_a_path_may_be_bytes(tmp_path: Path) -> None:
     path = str(tmp_path / "model.fbm")
     CAL.model_.save(path)
-    assert fb.load(path.encode()) == CAL.model_  # type: ignore[arg-type]
+    assert fb.load(path.encode()) == CAL.model_
 
 
 def test_a_fitted_calibrator_has_a_source_rate_and_a_set_has_none() -> None:
     assert fb.shift.source_rate_of(CAL) == fb.shift.source_rate_of(CAL.model_) == LABELS.mean()
     with pytest.raises(fb.InputTypeError, match="pass a BinnedModel"):
-        fb.shift.source_rate_of(SEGMENTED)  # type: ignore[arg-type]
+        fb.shift.source_rate_of(SEGMENTED)
 
 
 def test_a_tolerance_is_any_kind_of_number() -> None:

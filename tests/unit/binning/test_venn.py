@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
 import oracle
 from fastbin.binning.venn import VennAbers, merge_venn, predict_venn, venn_pairs
 from oracle import Case, close
-from wordings import refuses
 
 # Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
 from fastbin.decide import LabelPlan, plan_labels
 from fastbin.guarantees.stopping import Rule, level_after_stopping, looks_of
 from fastbin.intervals import clopper_pearson, sidak
 from reference import plans
-from wordings import refuses
 
 RNG = np.random.default_rng(29)
 SCORES = RNG.random(6000)
