@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import ScoreRange, alpha_by_name, check_alpha
-from fastbin._base.errors import FormatError, GuaranteeError
+from fastbin._base.errors import FormatError, GuaranteeError, InputError
 from fastbin._base.frames import like
 from fastbin._core.fields import PARTS, native_parts
 from fastbin._core.schemes import (
@@ -241,7 +241,8 @@ class BinnedModel(Saved, NativeModel, Parts):
         Raises
         ------
         InputError, InputTypeError
-            For what is not a decision, or one whose bands overlap.
+            For what is not a decision, one whose bands overlap, or one about another event than that of the model, where both
+            have a name.
         GuaranteeError
             For a model that was moved to another population than its rows, by `sampling_rate` or label shift.
 
@@ -264,7 +265,12 @@ class BinnedModel(Saved, NativeModel, Parts):
                 "the values are those of another population than that of the rows of the fit, and the promise of a decision is "
                 "about rows such as it was found on; find it on rows of that population, and serve it alone (decision.decide)"
             )
-        return self._derived("with_decision", decision=decision)
+        made = self._derived("with_decision", decision=decision)
+        event = str(getattr(decision, "event", ""))
+        if event and self.event and event != self.event:
+            problem = f"is about {event!r}, and the model gives the probability of {self.event!r}"
+            raise InputError(problem, "find it on labels of the event of the model", argument="decision")
+        return made
 
     @property
     def decision(self) -> Decision | None:

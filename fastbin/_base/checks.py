@@ -621,14 +621,14 @@ def check_number(value: Any, name: str, *, exact: bool = False) -> float:
     """A real number as a double, which equals it if `exact`; bool, text and complex numbers are refused."""
     if isinstance(value, (bool, np.bool_, np.complexfloating)) or not isinstance(value, (numbers.Real, np.number)):
         raise InputTypeError(f"must be a real number, got {value!r}", argument=name, value=value)
-    if not exact:
-        return float(value)
     given = value.item() if isinstance(value, np.integer) else value  # as Python's integer it compares exactly
     try:
         number = float(given)
-    except OverflowError:
+    except OverflowError as error:
+        if not exact:
+            raise InputError(BEYOND_DOUBLES, argument=name) from error
         number = math.inf
-    if number == number and number != given:
+    if exact and number == number and number != given:
         raise InputError(f"is {value}, which float64 does not hold", argument=name, value=value)
     return number
 

@@ -116,11 +116,24 @@ def read_saved(
     """
     if hasattr(source, "read"):
         return _read_saved(cast(SupportsRead, source), None, is_other)
+    if isinstance(source, (bytearray, memoryview)) or (isinstance(source, bytes) and (source.startswith(MAGIC) or 0 in source)):
+        remedy = "pass a path, or give the bytes to from_bytes of their class, such as BinnedModel.from_bytes"
+        raise InputTypeError("is what a file holds, and not a path", remedy, argument="source")
     if not isinstance(source, (str, bytes, os.PathLike)):  # an integer would be an open descriptor, and be closed
         raise InputTypeError(f"is {source!r:.100}", "pass a path, or a file object that is open for bytes", argument="source")
     with open(source, "rb") as file:
         status = os.fstat(file.fileno())
         return _read_saved(file, status.st_size if stat.S_ISREG(status.st_mode) else None, is_other)
+
+
+def as_bytes(data: Any) -> bytes | memoryview:
+    """The bytes that `from_bytes` of a class was given, without a copy; nothing where there are none."""
+    try:
+        view = memoryview(data)
+    except TypeError as error:
+        problem, remedy = f"is of type {type(data).__name__}", "pass bytes, as to_bytes gives them, or a path to load"
+        raise InputTypeError(problem, remedy, argument="data") from error
+    return view.cast("B") if view.nbytes else b""
 
 
 def _read_saved(file: SupportsRead, size: int | None, is_other: Callable[[bytes], bool]) -> bytes | bytearray:

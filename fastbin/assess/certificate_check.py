@@ -22,7 +22,7 @@ from fastbin._base.checks import (
     clip_scores,
 )
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, as_model_or_set
@@ -248,7 +248,7 @@ class Promise(NamedTuple):
         if epsilon is not None:
             radii: Any = check_unit_interval(epsilon, "epsilon")
         else:
-            promise = model.certificate(side=side) if certificate is None else certificate
+            promise = model.certificate(side=side) if certificate is None else _one_of_a_model(certificate)
             if side not in ("both", promise.side):
                 remedy = f"leave side out: the certificate is of side {promise.side!r}"
                 raise InputError(None, remedy, argument="side", value=side)
@@ -314,6 +314,19 @@ class Promise(NamedTuple):
             mean_served=seen.mean_served if has_steps else None,
             side=self.side,
         )
+
+
+def _one_of_a_model(certificate: Any) -> Certificate:
+    if isinstance(certificate, SetCertificate):
+        raise InputError("the certificate is that of a set of models, and model is one model; take its own certificate()")
+    if not isinstance(certificate, Certificate):
+        raise _no_certificate(certificate)
+    return certificate
+
+
+def _no_certificate(value: Any) -> InputTypeError:
+    remedy = "pass what certificate() of the model or the set gives"
+    return InputTypeError(f"is of type {type(value).__name__}", remedy, argument="certificate")
 
 
 class LabelledRows(NamedTuple):
@@ -428,13 +441,13 @@ def _promises_of(
 ) -> list[Promise]:
     """The promise of each model, tested at its share of the level and of the power."""
     if epsilon is not None or not fitted.is_set:
-        if not fitted.is_set and isinstance(certificate, SetCertificate):
-            raise InputError("the certificate is that of a set of models, and model is one model; take its own certificate()")
         share = _share(test_level, power, len(fitted.numbered))
         return [Promise.of(model, certificate, epsilon, *share, side) for _, model in fitted.numbered]
     promise = fitted.certificate(side=check_side(side)) if certificate is None else certificate
-    if not isinstance(promise, SetCertificate):
+    if isinstance(promise, Certificate):
         raise InputError("the certificate is that of one model; take certificate() of the set")
+    if not isinstance(promise, SetCertificate):
+        raise _no_certificate(promise)
     own, known = dict(promise.parts), {name for name, _ in fitted.numbered}
     strange = [name for name in own if name not in known]
     if strange:

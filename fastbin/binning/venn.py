@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s, UInt64s
+from fastbin._base.checks import refuse_first
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._core.fit import venn_abers_slopes
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator
@@ -122,12 +123,31 @@ def merge_venn(pairs: Any) -> Float64s:
     ndarray of float64, shape (n,)
         Between p0 and p1. The point has no validity of its own.
 
+    Raises
+    ------
+    InputError, InputTypeError
+        For another shape, a value that is NaN or outside [0, 1], or a p0 above its p1.
+
     Examples
     --------
     >>> merge_venn([[0.0, 0.5], [0.25, 0.5]])
     array([0.33333333, 0.4       ])
     """
-    p0, p1 = np.asarray(pairs, np.float64).T
+    remedy = "pass (p0, p1) of each row, as predict_venn gives them"
+    try:
+        given = np.asarray(pairs, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"is not an array of numbers: {error}", remedy, argument="pairs") from error
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise InputError(f"has shape {given.shape}, and not (n, 2)", remedy, argument="pairs")
+    refuse_first(~((given >= 0.0) & (given <= 1.0)), "pairs", given, "it must be in [0, 1]")
+    p0, p1 = given.T
+    refuse_first(p0 > p1, "pairs", p0, remedy, lambda i: f"has p0 {float(p0[i])!r} above p1 {float(p1[i])!r}")
+    return _merged(given)
+
+
+def _merged(pairs: Float64s) -> Float64s:
+    p0, p1 = pairs.T
     return np.asarray(p1 / (1.0 - p0 + p1))
 
 
@@ -188,7 +208,7 @@ class VennAbers(Binning):
         knots = count_scores(rows)
         edges, edge_keys, pairs = _steps(knots, *_knot_pairs(knots), rows)
         model = BinnedModel.from_parts(
-            edges=edges, edge_keys=edge_keys, values=merge_venn(pairs), score_range=rows.score_range,
+            edges=edges, edge_keys=edge_keys, values=_merged(pairs), score_range=rows.score_range,
             n_samples=int(knots.counts.sum()), n_positive=int(knots.label_sums.sum()), pairs=pairs,
             out_of_range=self.out_of_range,
         )  # fmt: skip

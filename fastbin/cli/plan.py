@@ -97,6 +97,8 @@ def _planned(file: str, name: str | None, alpha: float, new: dict[str, Any], row
     bins_of = new.pop("bins_of")
     if bins_of is not None and is_typed("n_bins"):
         raise click.UsageError("--n-bins and --bins-of exclude each other: the model has its bins")
+    if bins_of is not None:
+        new["n_bins"] = None
     table = rows.open(file)
     columns, texts = {"scores": rows.score_column(table)}, {} if name is None else {"ids": table.check_column(name)}
     read = read_rows(table, columns, texts)

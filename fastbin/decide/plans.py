@@ -25,6 +25,7 @@ from fastbin._base.checks import (
     event_of,
 )
 from fastbin._base.errors import FormatError, InputError, InputTypeError, NotFittedError
+from fastbin._base.files import as_bytes
 from fastbin._base.table import Columns, Table
 from fastbin._base.tie_keys import hash_keys
 from fastbin._core.score import library_version
@@ -37,6 +38,7 @@ from fastbin.intervals.binomial import beta_quantile, exact_ends
 from fastbin.model import BinnedModel
 from fastbin.online.streaming import State
 
+N_BINS = 10  # where a plan is not told how many
 # The tails of the range of a forecast.
 TAIL = 0.1
 UNKNOWN = -1  # the label of a row that has none yet
@@ -52,7 +54,7 @@ class Forecast(NamedTuple):
 
 
 def plan_labels(
-    scores: Any, *, epsilon: float | None = None, n_bins: int = 10, alpha: float = 0.1, budget: int | None = None,
+    scores: Any, *, epsilon: float | None = None, n_bins: int | None = None, alpha: float = 0.1, budget: int | None = None,
     edges: Any = None, ids: Any = None, score_range: tuple[float, float] | None = (0.0, 1.0), seed: int | None = 0,
 ) -> LabelPlan:  # fmt: skip
     """Which rows to label, before any has a label: fewer labels than of rows at random, for the same promise about every bin.
@@ -68,8 +70,8 @@ def plan_labels(
         scores outside `score_range` are refused.
     epsilon : float in [0.005, 0.5]
         How near the true rate of its bin every value shall be, in all bins at once. Not with `budget`.
-    n_bins : int
-        Bins of equal mass. Not with `edges`.
+    n_bins : int, optional
+        Bins of equal mass; by default 10. Not with `edges`.
     alpha : float, from 1e-100 to 1/2
         The chance that the promise fails.
     budget : int, optional
@@ -124,7 +126,10 @@ def plan_labels(
             "epsilon and budget are " + ("both given" if budget is not None else "both missing"),
             "give epsilon, the distance that labels shall reach, or budget, the number of labels that there are",
         )
-    pool = pool_of(array, check_count(n_bins, "n_bins"), edges, keys, seed, score_range)
+    if edges is not None and n_bins is not None:
+        raise InputError("is given, and edges too, which say the bins", "leave one out", argument="n_bins", value=n_bins)
+    n_bins = check_count(N_BINS if n_bins is None else n_bins, "n_bins")
+    pool = pool_of(array, n_bins, edges, keys, seed, score_range)
     alpha, n_filled = check_alpha(alpha), int(np.count_nonzero(pool.counts))
     if epsilon is not None:
         rule = rule_for(_check_epsilon(epsilon), sidak(alpha, n_filled))
@@ -312,8 +317,9 @@ class LabelPlan(State, Table):
 
         Raises
         ------
-        InputError
-            For a row that the plan has not asked for, or whose label is another than before; then no label is taken in.
+        InputError, InputTypeError
+            For a row that is neither integer nor text, or that the plan has not asked for, or whose label is another than
+            before; then no label is taken in.
         """
         given = _as_list(rows, "rows")
         event = event_of(positive) or self.event
@@ -324,6 +330,9 @@ class LabelPlan(State, Table):
         check_same_length(rows=given, labels=ones)
         changes: dict[tuple[int, int], int] = {}
         for at, (row, label) in enumerate(zip(given, ones, strict=True)):
+            if isinstance(row, bool) or not isinstance(row, (int, str)):
+                remedy = "rows are integers, or the ids of the plan: pass them as rows() gives them"
+                raise InputTypeError(None, remedy, argument="rows", at=at, value=row)
             place = self._places.get(str(row))
             if place is None or place[1] >= self._asked[place[0]]:
                 remedy = "label the rows that rows() names, and no others: which rows have labels must not depend on them"
@@ -538,7 +547,8 @@ class LabelPlan(State, Table):
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray) -> LabelPlan:
-        """The plan that `to_bytes` wrote; FormatError for anything else, and where it was changed by hand."""
+        """The plan that `to_bytes` wrote; FormatError for other bytes, and where it was changed by hand."""
+        data = bytes(as_bytes(data))
         try:
             state = json.loads(data)
             is_whole = isinstance(state, dict) and _with_digest({**state}) == bytes(data)

@@ -93,6 +93,10 @@ class Failed(Exception):
     """The export was to be run, and cannot be; says what its engine says."""
 
 
+class Refused(Failed):
+    """The same of SQL that an engine refuses."""
+
+
 # ------------------------------------------------------------------------------------------------- SQL and ONNX
 
 
@@ -192,7 +196,7 @@ def _in_duckdb(sql: _Sql) -> Ran:
                 connection.execute(statement)
             given = connection.execute(f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})").fetchnumpy()
         except duckdb.Error as error:
-            raise Failed(f"DuckDB says: {error}") from None
+            raise Refused(f"DuckDB says: {error}") from None
     return Ran(f"DuckDB {duckdb.__version__}", {sql.answer: _in_order(sql, given[ROW], given[sql.answer].tolist())})
 
 
@@ -212,7 +216,7 @@ def _in_sqlite(sql: _Sql) -> Ran:
         query = f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})"
         given = connection.execute(query).fetchall()
     except sqlite3.Error as error:
-        raise Failed(f"SQLite says: {error}") from None
+        raise Refused(f"SQLite says: {error}") from None
     finally:
         connection.close()
     return Ran(
@@ -229,7 +233,7 @@ def _in_polars(sql: _Sql) -> Ran:
     try:
         given = pl.SQLContext({_plain(sql.source): pl.DataFrame(columns)}).execute(sql.query, eager=True)
     except pl.exceptions.PolarsError as error:
-        raise Failed(f"Polars says: {error}") from None
+        raise Refused(f"Polars says: {error}") from None
     return Ran(f"Polars {pl.__version__}", {sql.answer: _in_order(sql, given[ROW], given[sql.answer].to_list())})
 
 

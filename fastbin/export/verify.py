@@ -31,6 +31,7 @@ from fastbin.export.runners import (
     CannotRun,
     Failed,
     Ran,
+    Refused,
     RowsToScore,
     SqlNames,
     cells_of,
@@ -279,7 +280,7 @@ def verify(
     InputError, InputTypeError
         If it cannot be told what the export is, or it is empty; for a program without `run_code`; for a `dialect` or a `what`
         that is not what the text says, and an `alpha` where nothing is an end of an interval; for scores that are not numbers,
-        and keys and cells as `predict` refuses them.
+        and keys and cells as `predict` refuses them; for a `score` that SQL which an engine refuses does not have.
 
     Notes
     -----
@@ -318,6 +319,8 @@ def verify(
     except (CannotRun, MissingDependencyError) as reason:
         return said._replace(why_not=str(reason))
     except (Failed, FormatError) as reason:
+        if isinstance(reason, Refused) and not said.is_wrong and not _is_named(names.score, content):
+            raise _no_such_column(names.score) from None
         return said._replace(why_not=str(reason), is_broken=True)
     if ran.scores is not None:
         rows = RowsToScore(ran.scores, rows.keys, rows.cells)
@@ -398,6 +401,20 @@ def _names(
     if said is None:
         return SqlNames(dialect, "value" if what is None else what, score, key, cell, source)
     return SqlNames(said.dialect, said.what, score, key, cell, source, said.answer)
+
+
+def _is_named(column: str, text: str) -> bool:
+    """Whether SQL has this name anywhere, comments at its beginning aside."""
+    body = text.partition("*/")[2] or text
+    return re.search(rf"(?<!\w){re.escape(column.strip('`' + chr(34)))}(?!\w)", body, re.IGNORECASE) is not None
+
+
+def _no_such_column(score: str) -> InputError:
+    remedy = Wording(
+        "pass score= with the name that the SQL has for the column",
+        "file and SQL call it alike: name it by --score, rename the column of the file, or export with --score and its name",
+    )
+    return InputError(f"is {score!r}, and the SQL reads no such column", remedy, argument="score", value=score)
 
 
 def _decides_alone(content: Any, target: str, what: str) -> bool:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s
-from fastbin._base.checks import check_labels, check_level
+from fastbin._base.checks import check_labels, check_level, check_number
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import InputError
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin.intervals.binomial import around, as_sums, as_tally, neighbouring_doubles, special_functions
 
 # The polynomial stitched boundary of Howard, Ramdas, McAuliffe & Sekhon (2021, Theorem 1) with eta = e, s = 1.4, m = 1 and
@@ -164,9 +164,11 @@ def beta_binomial(label_sums: Any, counts: Any, alpha: float, *, prior: tuple[fl
     """
     betaln = special_functions().betaln
     sums, sizes, *_ = as_tally(label_sums, counts)
-    a, b = prior
+    remedy = "both parameters of the mixing distribution must be positive and finite"
+    if not hasattr(prior, "__len__") or len(prior) != 2:
+        raise InputTypeError(f"is {prior!r}, and no pair of numbers", remedy, argument="prior", value=prior)
+    a, b = (check_number(part, "prior") for part in prior)
     if not (a > 0.0 and b > 0.0 and math.isfinite(a + b)):
-        remedy = "both parameters of the mixing distribution must be positive and finite"
         raise InputError(f"is ({a!r}, {b!r})", remedy, argument="prior")
     threshold = -math.log(check_level(alpha))
     ones, zeros = sums.astype(np.float64), (sizes - sums).astype(np.float64)

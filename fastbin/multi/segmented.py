@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fastbin._base.array_types import Bools, Float64s
-from fastbin._base.checks import alpha_by_name, check_choice, event_of
+from fastbin._base.checks import alpha_by_name, check_choice, check_same_length, event_of
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import ArgumentError, FastbinWarning, InputError, Wording, by_name
 from fastbin._base.frames import check_same_index
@@ -56,8 +56,9 @@ class SegmentedBinning(Estimator[ModelSet]):
 
     Notes
     -----
-    The model of a segment is that of ``calibrator.fit`` on its own rows, byte for byte, so the order of the rows does not
-    matter. Which segments are pooled depends on their numbers of samples alone. Segments must not overlap: a row has one.
+    The model of a segment is that of ``calibrator.fit`` on its own rows: the same map and counts, byte for byte but for the
+    provenance, which the set has. So the order of the rows does not matter. Which segments are pooled depends on their numbers
+    of samples alone. Segments must not overlap: a row has one.
 
     Examples
     --------
@@ -141,7 +142,7 @@ class SegmentedBinning(Estimator[ModelSet]):
         self, scores: Any, segments: Any, *, tie_keys: Any = None, seed: int | None = None, out: Any = None, nan: str = "error"
     ) -> Float64s:
         """float64 (n,): calibrated probabilities, each by the model of its segment; see `ModelSet.predict`."""
-        with _about_segments():
+        with _about_segments(scores, segments):
             return self.model_.predict(scores, segments, tie_keys=tie_keys, seed=seed, out=out, nan=nan)
 
     @alpha_by_name
@@ -151,14 +152,14 @@ class SegmentedBinning(Estimator[ModelSet]):
     ) -> Float64s:  # fmt: skip
         """float64 (n, 2): the interval of each row in the model of its segment; see `ModelSet.predict_interval`."""
         options: dict[str, Any] = {"alpha": alpha, "bound": bound, "simultaneous": simultaneous, "at": at}
-        with _about_segments():
+        with _about_segments(scores, segments):
             return self.model_.predict_interval(scores, segments, **options, tie_keys=tie_keys, seed=seed, nan=nan)
 
     def predict_set(
         self, scores: Any, segments: Any, *, alpha: float = 0.1, tie_keys: Any = None, seed: int | None = None
     ) -> Bools:
         """bool (n, 2): whether 0, and whether 1, is in the prediction set of each row; see `ModelSet.predict_set`."""
-        with _about_segments():
+        with _about_segments(scores, segments):
             return self.model_.predict_set(scores, segments, alpha=alpha, tie_keys=tie_keys, seed=seed)
 
     certificate = asks_model(ModelSet.certificate)
@@ -166,11 +167,17 @@ class SegmentedBinning(Estimator[ModelSet]):
 
 
 @contextmanager
-def _about_segments() -> Iterator[None]:
+def _about_segments(scores: Any, segments: Any) -> Iterator[None]:
     """Errors about the cells of a set, raised inside, as errors about segments."""
     try:
         yield
     except ArgumentError as error:
-        if error.argument != "cells":
-            raise
-        raise error.about("segments") from None
+        if error.argument == "cells":
+            raise error.about("segments") from None
+        told: ArgumentError = error
+        if error.argument is None and hasattr(scores, "__len__") and hasattr(segments, "__len__"):
+            try:
+                check_same_length(scores=scores, segments=segments)
+            except InputError as of_lengths:
+                told = of_lengths
+        raise told from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
+from numbers import Real
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,15 @@ from fastbin._base.checks import (
     as_scores,
     check_alpha,
     check_labels,
+    check_number,
     check_same_event,
     check_same_length,
     check_seed,
     compare_labels,
     refuse_first,
 )
-from fastbin._base.errors import InputError
+from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.files import as_bytes
 from fastbin._base.frames import check_same_index
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import as_model_or_set, as_model_set
@@ -89,7 +92,7 @@ class Watched:
 
     def tolerated(self, tolerance: Any, interval_alpha: float | None) -> Float64s:
         """The tested interval of each bin, (n_bins, 2). Value randomisation moves what is served by less than delta."""
-        widths, n_bins = np.asarray(tolerance, dtype=np.float64), self.partition.n_bins
+        widths, n_bins = _as_widths(tolerance), self.partition.n_bins
         if widths.shape not in ((), (n_bins,)):
             remedy = f"give one number, or one for each of the {n_bins} bins"
             raise InputError(f"has shape {widths.shape}", remedy, argument="tolerance")
@@ -156,6 +159,23 @@ class Watched:
             at = int(np.argmax(sums != sums[0]))
             problem = f"has {sums[at]} outcomes of {classes[at]!r}, and {sums[0]} of {classes[0]!r}"
             raise InputError(problem, "every outcome counts once in each class", argument="counts")
+
+
+def _as_widths(tolerance: Any) -> Float64s:
+    """Tolerances as numbers, none made of text, truth values or nothing."""
+    try:
+        given = np.asarray(tolerance)
+    except ValueError as error:
+        remedy = "give one number, or one for each bin"
+        raise InputTypeError(f"is not an array of numbers: {error}", remedy, argument="tolerance") from error
+    if not given.ndim:
+        return np.array(check_number(given.item(), "tolerance"))
+    if given.dtype.kind not in "iuf":
+        for at, each in enumerate(given.ravel().tolist()):
+            if isinstance(each, bool) or not isinstance(each, Real):
+                remedy = "give numbers in [0, 1]"
+                raise InputTypeError(f"is {each!r}, not a number", remedy, argument="tolerance", at=at, value=each)
+    return given.astype(np.float64)
 
 
 def _served(model: BinnedModel) -> Float64s:
@@ -299,8 +319,12 @@ class CalibrationMonitor(State):
             raise InputError("is not what this monitor was begun with", remedy, argument="models")
         return self
 
-    def belongs_to(self, model: BinnedModel | ModelSet) -> bool:
-        """Whether this is the monitor of this model or set; one of a set that was read from bytes goes on with it then."""
+    def belongs_to(self, model: Any) -> bool:
+        """Whether this is the monitor of this model or set; one of a set that was read from bytes goes on with it then.
+
+        A fitted calibrator stands for its model. InputTypeError for anything else.
+        """
+        model = as_model_or_set(model)
         if self._watched is not None or not model.is_set:
             return self._watched is not None and self._watched.model == model
         if self._state.stream.partition.note != note_of(model):
@@ -494,9 +518,11 @@ class CalibrationMonitor(State):
         ------
         FormatError
             If they are foreign, damaged, of a newer format, or a state that counting cannot lead to.
+        InputTypeError
+            For what is not bytes.
         """
         monitor = cls.__new__(cls)
-        state, mixture, alpha, interval_alpha = state_from_bytes(bytes(data) if isinstance(data, memoryview) else data)
+        state, mixture, alpha, interval_alpha = state_from_bytes(bytes(as_bytes(data)))
         partition = state.stream.partition
         watched = None if partition.note.startswith(SET_NOTE) else Watched(partition)
         monitor._set_up(state, mixture, alpha, interval_alpha, watched)

@@ -28,7 +28,7 @@ from fastbin._base.checks import (
     refuse_first,
 )
 from fastbin._base.errors import GuaranteeError, InputError
-from fastbin._base.files import replace_file
+from fastbin._base.files import as_bytes, replace_file
 from fastbin._base.frames import check_same_index
 from fastbin._core.schemes import SCHEMES
 from fastbin._core.score import NativeStream
@@ -429,9 +429,11 @@ class StreamingBinning(State, NativeStream):
         ------
         FormatError
             If they are foreign, damaged, truncated or of a newer format.
+        InputTypeError
+            For what is not bytes.
         """
         stream = cls.__new__(cls)
-        stream._resume(memoryview(data).cast("B") if len(data) else b"")
+        stream._resume(as_bytes(data))
         stream._counted_in = stream._partition(BinnedModel)
         return stream
 

@@ -99,12 +99,12 @@ def rate_from_counts(n_samples: int, n_positive: int, alpha: float) -> RateEstim
     return RateEstimate(n_positive / n_samples, float(lower), float(upper), "labels", n_samples, True)
 
 
-def source_rate_of(model: BinnedModel) -> float:
+def source_rate_of(model: BinnedModel | Calibrator) -> float:
     """The share of label 1 among all samples that a model was fitted to.
 
     Parameters
     ----------
-    model : BinnedModel
+    model : BinnedModel or fitted calibrator
 
     Returns
     -------
@@ -113,8 +113,9 @@ def source_rate_of(model: BinnedModel) -> float:
 
     Raises
     ------
-    InputError
+    InputError, InputTypeError
         When the model does not know: it carries no samples, or importance weights, under which rows are not the population.
+        For anything but a model.
 
     Examples
     --------
@@ -123,6 +124,7 @@ def source_rate_of(model: BinnedModel) -> float:
     >>> source_rate_of(cal.model_)
     0.25
     """
+    model = as_model(model)
     if model.is_weighted:
         remedy = "give source_rate"
         raise InputError("the model was fitted with importance weights, so its rows do not show the class rates", remedy)

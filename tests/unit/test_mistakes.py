@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,11 @@ CELLS = np.arange(300) % 2
 P = np.column_stack([1 - SCORES, SCORES])
 CAL = fb.UniformMassBinning(3).fit(SCORES, LABELS)
 SEGMENTED = fb.multi.SegmentedBinning(fb.UniformMassBinning(2)).fit(SCORES, LABELS, CELLS)
+DECISION = fb.decide.accept_threshold(SCORES, SCORES > 0.6, precision=0.8)
+
+
+def checked(model: Any, certificate: Any, **options: Any) -> Any:
+    return fb.assess.check_certificate(model, SCORES, LABELS, certificate=certificate, **options)
 
 
 @pytest.mark.parametrize(
@@ -178,3 +185,80 @@ def test_a_set_calls_things_as_the_caller_does() -> None:
 def test_a_number_of_bins_is_an_integer() -> None:
     for calibrator in (fb.CertifiedCalibration, fb.UniformMassBinning, fb.FixedWidthBinning):
         refuses("InputError n_bins: is '10'; pass an integer, or 'auto'", calibrator("10").fit, SCORES, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("told", "call"),
+    [
+        ("InputTypeError source", lambda: fb.load(CAL.model_.to_bytes())),
+        ("InputTypeError source", lambda: fb.load(bytearray(CAL.model_.to_bytes()))),
+        ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes("abc")),
+        ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes(None)),
+        ("InputTypeError data", lambda: fb.online.CalibrationMonitor.from_bytes(3)),
+        ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=5)),
+        ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=("a", 1))),
+        ("InputTypeError certificate", lambda: checked(CAL, "x")),
+        ("InputTypeError certificate", lambda: checked(SEGMENTED, "x", cells=CELLS)),
+        ("InputError: the certificate is that of a set", lambda: checked(CAL, SEGMENTED.certificate())),
+        ("InputError: the certificate is that of one", lambda: checked(SEGMENTED, CAL.certificate(), cells=CELLS)),
+        ("InputTypeError certificate", lambda: fb.assess.samples_to_check(CAL, certificate="x")),
+        ("InputError: the cert", lambda: fb.assess.samples_to_check(CAL, certificate=SEGMENTED.certificate())),
+        ("InputError score", lambda: DECISION.decide_one(10**400)),
+        ("InputError alpha", lambda: CAL.certificate(alpha=10**400)),
+        *(
+            (told, partial(fb.online.CalibrationMonitor, CAL, tolerance=tolerance))
+            for told, tolerance in (
+                ("InputTypeError tolerance: must be a real number, got '0.1'", "0.1"),
+                ("InputTypeError tolerance: must be a real number, got None", None),
+                ("InputTypeError tolerance: must be a real number, got True", True),
+                ("InputTypeError tolerance[1]: is None", [0.1, None, 0.1]),
+                ("InputTypeError tolerance[0]: is 'a'", ["a", "b", "c"]),
+                ("InputTypeError tolerance", [[0.1], [0.1, 0.2]]),
+                ("InputError tolerance: is nan", float("nan")),
+            )
+        ),
+    ],
+)
+def test_what_is_something_else_is_named(told: str, call: Any) -> None:
+    refuses(told, call)
+
+
+def test_a_path_may_be_bytes(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.fbm")
+    CAL.model_.save(path)
+    assert fb.load(path.encode()) == CAL.model_
+
+
+def test_a_fitted_calibrator_has_a_source_rate_and_a_set_has_none() -> None:
+    assert fb.shift.source_rate_of(CAL) == fb.shift.source_rate_of(CAL.model_) == LABELS.mean()
+    with pytest.raises(fb.InputTypeError, match="pass a BinnedModel"):
+        fb.shift.source_rate_of(SEGMENTED)
+
+
+def test_a_tolerance_is_any_kind_of_number() -> None:
+    expected = fb.online.CalibrationMonitor(CAL, tolerance=0.25).tolerated.tolist()
+    for tolerance in (np.float32(0.25), np.array(0.25), Fraction(1, 4), [Fraction(1, 4)] * 3, pd.Series([0.25] * 3)):
+        assert fb.online.CalibrationMonitor(CAL, tolerance=tolerance).tolerated.tolist() == expected
+
+
+def test_a_monitor_belongs_to_the_calibrator_of_its_model() -> None:
+    other = fb.UniformMassBinning(2).fit(SCORES, LABELS)
+    for own in (CAL, SEGMENTED):
+        monitor = fb.online.CalibrationMonitor(own)
+        assert [monitor.belongs_to(each) for each in (own, own.model_, other)] == [True, True, False]
+    refuses("InputTypeError: model is of type int", fb.online.CalibrationMonitor(CAL).belongs_to, 3)
+
+
+@pytest.mark.parametrize("name", ["predict", "predict_interval", "predict_set"])
+def test_lengths_of_segments_are_told_as_such(name: str) -> None:
+    call = getattr(SEGMENTED, name)
+    refuses("InputError: lengths differ: scores has 2, segments has 1", call, [0.5, 0.6], [0])
+    refuses("InputError tie_keys", call, [0.5, 0.6], [0, 1], tie_keys=[1])
+
+
+def test_no_cells_have_the_radius_0() -> None:
+    for counts in ([], (), np.empty(0, int)):
+        assert fb.guarantees.common_radius(counts, 0.1) == 0.0
+        assert fb.guarantees.common_radius(counts, 0.1, label_sums=[]) == 0.0
+        assert fb.guarantees.common_radius(counts, 0.1, shifts=[]) == 0.0
+    refuses("InputError: lengths differ: counts has 0, label_sums has 1", fb.guarantees.common_radius, [], label_sums=[1])

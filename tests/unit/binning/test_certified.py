@@ -217,6 +217,15 @@ def test_the_default_recentres_from_2000_samples(n: int) -> None:
     np.testing.assert_array_equal(model.values, fitted(scores, labels, recentre=expected).values)
 
 
+@pytest.mark.parametrize(
+    ("n", "n_bins", "n_steps"),
+    [(803, 5, 1000), (804, 5, 800), (999, 5, 995), (1000, 5, 996), (1200, 6, 996), (1999, 9, 999), (2000, 10, 1000)],
+)
+def test_the_table_of_sizes_in_the_docs(n: int, n_bins: int, n_steps: int) -> None:
+    model = fitted(*sample(n))
+    assert (model.n_bins, model.n_steps) == (n_bins, n_steps)
+
+
 def test_a_cap_narrows_the_certificate_by_the_bins_that_strayed() -> None:
     scores, labels = sample(4000)
     before, model = fitted(scores, labels), fitted(scores, labels, recentre="cap")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
 import oracle
@@ -44,6 +45,27 @@ def test_ivap(case: Case) -> None:
 def test_uniform_mass_leaves_boundary_samples_out() -> None:
     model = fb.UniformMassBinning(3).fit(SCORES, LABELS).model_
     assert venn_pairs(model).tolist() == [[1 / 4, 2 / 4], [2 / 4, 3 / 4], [2 / 3, 3 / 3]]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([[0.1, 0.2, 0.3]], "InputError pairs"),
+        ([], "InputError pairs"),
+        ([["a", "b"]], "InputTypeError pairs"),
+        ([[0.1, 0.2], [0.5, 1.5]], "InputError pairs[1, 1]"),
+        ([[np.nan, 0.2]], "InputError pairs[0, 0]"),
+        ([[0.1, 0.2], [0.5, 0.25]], "InputError pairs[1]"),
+        ([[1, 0]], "InputError pairs[0]"),
+    ],
+)
+def test_what_is_no_pair_is_not_merged(pairs: Any, told: str) -> None:
+    refuses(told, merge_venn, pairs)
+
+
+def test_no_pairs_and_equal_ones_are_merged() -> None:
+    assert merge_venn(np.empty((0, 2))).shape == (0,)
+    assert merge_venn([[1, 1], [0, 0], [0, 1]]).tolist() == [1.0, 0.0, 0.5]
 
 
 def test_nan_goes_through_where_asked() -> None:

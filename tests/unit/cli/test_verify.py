@@ -147,6 +147,17 @@ def test_what_cannot_be_run_ends_with_4() -> None:
     assert told["engine"] == ""
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "polars"])
+def test_a_column_that_the_sql_does_not_read_is_refused(dialect: str) -> None:
+    run("export", "credit.fbm", "--to", "sql", "--dialect", dialect, "--score", "chance", "-o", "chance.sql")
+    words = ["credit.fbm", "--against", "chance.sql", "--scores", "new.csv"]
+    told = run("verify", *words, code=2).stderr
+    assert "and the SQL reads no such column" in told
+    assert "--score" in told
+    assert "--score" in run("verify", *words[:3], code=2).stderr  # the hard scores alone, in a column p
+    assert verified(*words[:3], "--score", "chance")["is_same"]
+
+
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 def test_sql_says_what_it_is(dialect: str) -> None:
     """By the last line of its comment; then neither option is needed, and a wrong one is refused."""

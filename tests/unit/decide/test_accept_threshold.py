@@ -277,3 +277,15 @@ def test_decisions_refuse_what_is_no_score(decision: Decision) -> None:
     refuses("InputError scores[1]", decision.decide, [0.5, math.nan])
     refuses("InputError score", decision.decide_one, math.nan)
     refuses("InputTypeError score", decision.decide_one, "0.5")
+
+
+def test_a_model_carries_no_decision_about_another_event() -> None:
+    scores = np.arange(400) / 400.0
+    labels = scores > 0.6
+    words = np.where(labels, "good", "bad")
+    model = fb.UniformMassBinning(2).fit(scores, words, positive="good").model_
+    bare = fb.UniformMassBinning(2).fit(scores, labels).model_
+    decision = accept_threshold(scores, labels, precision=0.8)
+    refuses("InputError decision", model.with_decision, replace(decision, event="bad"))
+    for of, event in ((model, "good"), (model, ""), (bare, "bad"), (bare, "")):
+        assert of.with_decision(replace(decision, event=event)).decision.event == event

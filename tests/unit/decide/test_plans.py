@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
 from fastbin.decide import LabelPlan, plan_labels
@@ -306,3 +307,20 @@ def test_labels_that_are_refused_change_nothing() -> None:
     made.update(rows[:2], ["yes", "no"], positive="yes")
     with pytest.raises(fb.InputError, match="positive is 'bad', and was 'yes' before"):
         made.update(rows[2:4], ["bad", "good"], positive="bad")
+
+
+def test_a_number_of_bins_and_edges_exclude_each_other() -> None:
+    for n_bins in (7, 10):
+        refuses("InputError n_bins: is given, and edges too", plan_labels, SCORES, epsilon=0.2, edges=[0.5], n_bins=n_bins)
+    assert plan_labels(SCORES, epsilon=0.2, edges=[0.5]).n_bins == 2
+    assert plan_labels(SCORES, epsilon=0.2) == plan_labels(SCORES, epsilon=0.2, n_bins=10)
+
+
+def test_rows_that_are_no_integers_are_named_as_such() -> None:
+    made = plan_labels(SCORES, epsilon=0.2)
+    rows = made.rows()
+    refuses("InputTypeError rows[0]", made.update, rows.astype(float), LABELS[rows])
+    refuses("InputTypeError rows[1]", made.update, [int(rows[0]), True], [0, 1])
+    assert made == plan_labels(SCORES, epsilon=0.2)
+    refuses("InputTypeError data", LabelPlan.from_bytes, 3)
+    refuses("InputTypeError data", LabelPlan.from_bytes, made.to_bytes().decode())
