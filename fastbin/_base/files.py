@@ -130,10 +130,10 @@ def as_bytes(data: Any) -> bytes | memoryview:
     """The bytes that `from_bytes` of a class was given, without a copy; nothing where there are none."""
     try:
         view = memoryview(data)
-    except TypeError as error:
+        return view.cast("B") if view.nbytes else b""
+    except TypeError as error:  # also where they are not one behind the other
         problem, remedy = f"is of type {type(data).__name__}", "pass bytes, as to_bytes gives them, or a path to load"
         raise InputTypeError(problem, remedy, argument="data") from error
-    return view.cast("B") if view.nbytes else b""
 
 
 def _read_saved(file: SupportsRead, size: int | None, is_other: Callable[[bytes], bool]) -> bytes | bytearray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from fastbin._base.checks import check_choice
 from fastbin._base.errors import FormatError
-from fastbin._base.files import SupportsRead, SupportsWrite, read_saved, write_bytes
+from fastbin._base.files import SupportsRead, SupportsWrite, as_bytes, read_saved, write_bytes
 from fastbin._base.shown import printable
 
 if TYPE_CHECKING:
@@ -166,9 +166,11 @@ class Saved:
         ------
         FormatError
             If they are foreign, damaged, truncated, of a newer format or of the other kind; the message says which.
+        InputTypeError
+            For what is not bytes.
         """
         made = cls.__new__(cls)
-        made._read_into(memoryview(data).cast("B") if len(data) else b"")
+        made._read_into(as_bytes(data))
         return made
 
     @classmethod

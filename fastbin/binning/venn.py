@@ -117,16 +117,17 @@ def merge_venn(pairs: Any) -> Float64s:
     Parameters
     ----------
     pairs : array-like of float, shape (n, 2)
+        As `predict_venn` gives them.
 
     Returns
     -------
     ndarray of float64, shape (n,)
-        Between p0 and p1. The point has no validity of its own.
+        Between p0 and p1; NaN where one of them is. The point has no validity of its own.
 
     Raises
     ------
     InputError, InputTypeError
-        For another shape, a value that is NaN or outside [0, 1], or a p0 above its p1.
+        For another shape, a value outside [0, 1], or a p0 above its p1.
 
     Examples
     --------
@@ -140,7 +141,7 @@ def merge_venn(pairs: Any) -> Float64s:
         raise InputTypeError(f"is not an array of numbers: {error}", remedy, argument="pairs") from error
     if given.ndim != 2 or given.shape[1] != 2:
         raise InputError(f"has shape {given.shape}, and not (n, 2)", remedy, argument="pairs")
-    refuse_first(~((given >= 0.0) & (given <= 1.0)), "pairs", given, "it must be in [0, 1]")
+    refuse_first((given < 0.0) | (given > 1.0), "pairs", given, "it must be in [0, 1]")
     p0, p1 = given.T
     refuse_first(p0 > p1, "pairs", p0, remedy, lambda i: f"has p0 {float(p0[i])!r} above p1 {float(p1[i])!r}")
     return _merged(given)

@@ -195,6 +195,8 @@ def test_a_number_of_bins_is_an_integer() -> None:
         ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes("abc")),
         ("InputTypeError data", lambda: fb.online.StreamingBinning.from_bytes(None)),
         ("InputTypeError data", lambda: fb.online.CalibrationMonitor.from_bytes(3)),
+        ("InputTypeError data", lambda: fb.BinnedModel.from_bytes("abc")),
+        ("InputTypeError data", lambda: fb.ModelSet.from_bytes(np.zeros(10)[::2])),
         ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=5)),
         ("InputTypeError prior", lambda: fb.intervals.beta_binomial([1], [3], 0.1, prior=("a", 1))),
         ("InputTypeError certificate", lambda: checked(CAL, "x")),

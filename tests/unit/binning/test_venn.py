@@ -54,7 +54,6 @@ def test_uniform_mass_leaves_boundary_samples_out() -> None:
         ([], "InputError pairs"),
         ([["a", "b"]], "InputTypeError pairs"),
         ([[0.1, 0.2], [0.5, 1.5]], "InputError pairs[1, 1]"),
-        ([[np.nan, 0.2]], "InputError pairs[0, 0]"),
         ([[0.1, 0.2], [0.5, 0.25]], "InputError pairs[1]"),
         ([[1, 0]], "InputError pairs[0]"),
     ],
@@ -71,6 +70,7 @@ def test_no_pairs_and_equal_ones_are_merged() -> None:
 def test_nan_goes_through_where_asked() -> None:
     model = fb.UniformMassBinning(3).fit(SCORES, LABELS).model_
     assert np.isnan(predict_venn(model, [np.nan], nan="propagate")).all()
+    assert np.isnan(merge_venn(predict_venn(model, [np.nan, 0.5], nan="propagate"))).tolist() == [True, False]
     assert np.isnan(VennAbers().fit(SCORES, LABELS).predict_venn([0.5, np.nan], nan="propagate")[1]).all()
     with pytest.raises(fb.InputError, match=re.escape("scores[1] is NaN")):
         predict_venn(model, [0.5, np.nan])

@@ -98,7 +98,7 @@ def test_other_models_have_no_batch() -> None:
     model = fb.UniformMassBinning(n_bins=4).fit(SCORES, LABELS).model_
     with pytest.raises(fb.GuaranteeError, match="at='unlabelled' is about a batch of known size"):
         model.interval(at="unlabelled")
-    with pytest.raises(fb.GuaranteeError, match="nothing is proved of several models at once.*which="):
+    with pytest.raises(fb.GuaranteeError, match=r"nothing is proved of several models at once.*which="):
         fb.ModelSet({1: model}).interval(at="unlabelled")
     with pytest.raises(fb.GuaranteeError, match="about='batch' needs a batch of known size"):
         model.certificate(about="batch")
