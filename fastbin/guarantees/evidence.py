@@ -233,7 +233,7 @@ def refuse_designs(evidence: Evidence, what: str) -> None:
 
 
 def in_note(evidence: Evidence) -> str:
-    """What the note of a model may say of the reason of a refusal, in brackets."""
+    """The note of a model, which may say the reason of a refusal, in brackets."""
     note = getattr(evidence, "note", "")
     return f" (the model's note: {note})" if note else ""
 
