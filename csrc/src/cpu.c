@@ -44,8 +44,8 @@ enum cpu_level fastbin_best_cpu_level(void) {
   enum cpu_level possible = possible_level();
   const char *name = getenv("FASTBIN_CPU");
   if (!name) return possible;
-  for (int level = BASELINE; level <= AVX512; level++) {
-    if (strcmp(name, names[level]) == 0) return possible < (enum cpu_level)level ? possible : (enum cpu_level)level;
+  for (int level = BASELINE; level <= AVX512 && level < (int)possible; level++) {
+    if (strcmp(name, names[level]) == 0) return (enum cpu_level)level;
   }
   return possible == AVX512 && strcmp(name, "gathers") == 0 ? FAST_GATHERS : possible;
 }

@@ -82,7 +82,7 @@ static int32_t edge_after(const score_index *ix, const fastbin_model_spec *spec,
  * window that is too small is doubled, and holds for the thresholds before.
  */
 static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec, uint32_t limit) {
-  next_block *next_block = fastbin_next_block();
+  block_function *next_block = fastbin_block_function();
   threshold_block blocks[2];
   uint32_t window = 1, before = 0, low = 0;
   uint32_t reach_of_back = 0; /* `back` is the edge of the threshold so many places before; 0: of none */
@@ -344,7 +344,7 @@ static void fill_ranks(uint32_t *bins, double *values, const fastbin_model_spec 
  * and counts added up: a loop over the cells between two thresholds would end where no processor foresees it.
  */
 static void fill_first(uint16_t *first, const score_index *ix, const fastbin_model_spec *spec) {
-  next_block *next_block = fastbin_next_block();
+  block_function *next_block = fastbin_block_function();
   threshold_block block;
   uint32_t end = 0, rank = 0;
   int32_t next = 0;

@@ -96,7 +96,7 @@ static ALWAYS_INLINE size_t next_block_of(const score_index *ix, const fastbin_m
 
 FOR_CPU_LEVELS(BUILD)
 
-next_block *fastbin_next_block(void) {
+block_function *fastbin_block_function(void) {
   enum cpu_level level = fastbin_best_cpu_level();
   return BUILD_FOR(level, next_block);
 }

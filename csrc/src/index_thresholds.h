@@ -42,10 +42,10 @@ typedef struct threshold_block {
 } threshold_block;
 
 /* Fills a block from edge *next on, which moves behind it. Returns the number of its thresholds; 0 after the last one. */
-typedef size_t next_block(const score_index *ix, const fastbin_model_spec *spec, int32_t *next, threshold_block *block);
+typedef size_t block_function(const score_index *ix, const fastbin_model_spec *spec, int32_t *next, threshold_block *block);
 
 /* index_thresholds.c: the build that suits this processor; the highest cell of one threshold. */
-next_block *fastbin_next_block(void);
+block_function *fastbin_block_function(void);
 uint32_t fastbin_highest_cell(const score_index *ix, double threshold);
 
 #endif /* FASTBIN_INDEX_THRESHOLDS_H */

@@ -118,7 +118,7 @@ cdef int type_to_sort(double high) noexcept:
 
 
 def view_to_sort(cnp.ndarray packed, double high):
-    """Packed rows of scores up to `high`, uint64 (n,), as numbers of another type, which sort in the same order and faster."""
+    """Packed rows of scores up to `high`, uint64 (n,), as numbers of the same order, and of the type that sorts fastest."""
     return packed.view(cnp.PyArray_DescrFromType(type_to_sort(high)))
 
 

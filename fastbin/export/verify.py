@@ -403,10 +403,13 @@ def _names(
     return SqlNames(said.dialect, said.what, score, key, cell, source, said.answer)
 
 
+QUOTES = '"`'  # of names in SQL
+
+
 def _is_named(column: str, text: str) -> bool:
     """Whether SQL has this name anywhere, comments at its beginning aside."""
     body = text.partition("*/")[2] or text
-    return re.search(rf"(?<!\w){re.escape(column.strip('`' + chr(34)))}(?!\w)", body, re.IGNORECASE) is not None
+    return re.search(rf"(?<!\w){re.escape(column.strip(QUOTES))}(?!\w)", body, re.IGNORECASE) is not None
 
 
 def _no_such_column(score: str) -> InputError:

@@ -79,7 +79,7 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None, label_
     >>> round(common_radius([99] * 10, alpha=0.1, label_sums=[5, 15, 25, 35, 45, 55, 65, 75, 85, 95]), 4)
     0.1223
     """
-    sizes, alpha = _as_counts(counts, "counts"), check_level(check_alpha(alpha))
+    sizes, alpha = as_counts(counts, "counts"), check_level(check_alpha(alpha))
     refuse_first(sizes < 0, "counts", sizes, "it must not be negative")
     if label_sums is not None:
         return radius_of_labels(sizes, _ones(label_sums, sizes, shifts), alpha)
@@ -165,16 +165,10 @@ _NEAR, _GRID = np.arange(-3.0, 4.0), np.arange(65.0)
 _PARTS = (0.0, 0.125, 0.5)
 
 
-def _as_counts(values: Any, name: str) -> Int64s:
-    """`as_counts`, for which a list without entries, of which NumPy makes doubles, is not one of integers."""
-    is_empty = isinstance(values, (list, tuple)) and not values
-    return np.empty(0, np.int64) if is_empty else as_counts(values, name)
-
-
 def _ones(label_sums: Any, sizes: Int64s, shifts: Any) -> Int64s:
     if shifts is not None:
         raise InputError("shifts are of the radius before labels are seen, and label_sums are given; leave one out")
-    ones = _as_counts(label_sums, "label_sums")
+    ones = as_counts(label_sums, "label_sums")
     if ones.shape != sizes.shape:
         raise InputError(f"lengths differ: counts has {sizes.shape[0]}, label_sums has {ones.shape[0]}; every cell needs both")
     refuse_first((ones < 0) | (ones > sizes), "label_sums", ones, "it must be from 0 to the count of its cell")

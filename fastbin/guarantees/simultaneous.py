@@ -248,16 +248,16 @@ def set_intervals(
     """
     alpha, bound = check_alpha(alpha), check_interval_bound(bound)
     at = check_at(at, bound, simultaneous, check_side(side))
-    every = _cells(models, names, check_choice(cells, "cells", tuple(CELLS)), bound)
-    covered = [cell for cell in every if cell.n_covered]
-    if simultaneous and not class_wise:
-        _require_disjoint(covered, cells)
-    of_each = alpha / max(1, len(covered)) if simultaneous and class_wise else alpha
     if at == "unlabelled":
         raise GuaranteeError(
             "at='unlabelled' is about one batch of known size, and nothing is proved of several models at once: ask one of "
             "them, by which= a key"
         )
+    every = _cells(models, names, check_choice(cells, "cells", tuple(CELLS)), bound)
+    covered = [cell for cell in every if cell.n_covered]
+    if simultaneous and not class_wise:
+        _require_disjoint(covered, cells)
+    of_each = alpha / max(1, len(covered)) if simultaneous and class_wise else alpha
     if at == "score":
         level = of_each if class_wise else sidak(alpha, max(1, len(covered)))
         return [_at_scores(cell, level, cells) for cell in every]

@@ -460,7 +460,8 @@ MOST_SAMPLES = 2**53
 
 def as_counts(values: Any, name: str) -> Int64s:
     """Integers, one per bin, as int64; at most 2**53."""
-    array = np.atleast_1d(np.asarray(values))
+    is_empty = isinstance(values, (list, tuple)) and not values  # NumPy makes doubles of such a list
+    array = np.atleast_1d(np.asarray(values, np.int64 if is_empty else None))
     if array.ndim != 1 or array.dtype.kind not in "iu":
         problem = f"must be integers, one per bin; got dtype {array.dtype} and shape {array.shape}"
         raise InputTypeError(problem, argument=name)

@@ -171,13 +171,9 @@ def _about_segments(scores: Any, segments: Any) -> Iterator[None]:
     """Errors about the cells of a set, raised inside, as errors about segments."""
     try:
         yield
+        return
     except ArgumentError as error:
-        if error.argument == "cells":
-            raise error.about("segments") from None
-        told: ArgumentError = error
-        if error.argument is None and hasattr(scores, "__len__") and hasattr(segments, "__len__"):
-            try:
-                check_same_length(scores=scores, segments=segments)
-            except InputError as of_lengths:
-                told = of_lengths
-        raise told from None
+        told = error.about("segments") if error.argument == "cells" else error
+    if told.argument is None and hasattr(scores, "__len__") and hasattr(segments, "__len__"):
+        check_same_length(scores=scores, segments=segments)  # of which a set says "cells"
+    raise told

@@ -118,7 +118,7 @@ def _has_edges_at_scores(calibrator: Calibrator) -> bool:
 
 
 def without_promise(fitted: M, why: str) -> M:
-    """The same values and tallies, as those of a scheme of which nothing is known, with the reason as its note."""
+    """The same values and tallies, without slices, as those of a scheme of which nothing is known; its note is the reason."""
 
     def other(model: BinnedModel) -> BinnedModel:
         # Slices are evidence about every truth that rises, whatever the scheme.
