@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt32s
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt32s, UInt64s
 from fastbin._base.errors import InputError
-from fastbin._core.fit import group_digest
+from fastbin._core.fit import group_digest, groups_at_ranks, sorted_rows
 
 if TYPE_CHECKING:
     from fastbin._fit.rows import Rows
@@ -81,6 +81,35 @@ def groups_at(score: Float64s, scores: Float64s, labels: UInt8s) -> Boundaries:
     ones = np.concatenate([[0], np.cumsum(labels, dtype=np.int64)])
     first, end = np.searchsorted(scores, score), np.searchsorted(scores, score, side="right")
     return Boundaries(score, first, ones[first], end - first, ones[end] - ones[first], len(scores), int(ones[-1]))
+
+
+def groups_of_packed(packed: UInt64s, ranks_of: RanksOf) -> Boundaries:
+    """The groups at the ranks `ranks_of(n_samples)` of rows that are packed and sorted. O(n)."""
+    ranks = ranks_of(packed.size)
+    score, (below, below_ones, equal, equal_ones), n_ones = groups_at_ranks(packed, ranks)
+    return Boundaries(score, below, below_ones, equal, equal_ones, packed.size, n_ones, ranks)
+
+
+def groups_of_rows(scores: Float64s, labels: UInt8s, frequencies: Int64s, ranks_of: RanksOf) -> Boundaries:
+    """The same of rows in any order, whose values were checked; without frequencies each is one sample.
+
+    Time O(n log n), memory O(n).
+    """
+    packed = None if len(frequencies) else sorted_rows(scores, labels, 0.0, float(scores.max(initial=0.0)))
+    if packed is not None:
+        return groups_of_packed(packed, ranks_of)
+    order = np.argsort(scores, kind="stable")
+    scores, labels = scores[order], labels[order]
+    frequency = frequencies[order] if len(frequencies) else np.ones(len(order), np.int64)
+    samples = np.concatenate(([0], np.cumsum(frequency)))
+    ones = np.concatenate(([0], np.cumsum(frequency * labels)))
+    ranks = ranks_of(int(samples[-1]))
+    score = scores[np.searchsorted(samples[1:], ranks, side="left")]
+    first, end = np.searchsorted(scores, score, side="left"), np.searchsorted(scores, score, side="right")
+    return Boundaries(
+        score + 0.0, samples[first], ones[first], samples[end] - samples[first], ones[end] - ones[first],
+        int(samples[-1]), int(ones[-1]), ranks,
+    )  # fmt: skip
 
 
 class Plan(NamedTuple):
@@ -303,22 +332,19 @@ class _Sought(NamedTuple):
         """Read the ranks of these intervals off their values."""
         if len(intervals) == 0:
             return
-        from fastbin._core.kernels.quantiles import select_in_slots, sort_by_slot
-
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(values.slot, minlength=2 * int(intervals[-1]) + 2))])
-        scores, repeats = np.empty_like(values.score), np.empty_like(values.n_samples)
-        sort_by_slot(*values, bounds[:-1].copy(), scores, repeats)
-        totals = np.concatenate([[0], np.cumsum(repeats)])[bounds] if len(repeats) else bounds
-        by_label = np.diff(totals).reshape(-1, 2)[intervals]
+        by_slot = np.bincount(values.slot, values.n_samples if len(values.n_samples) else None, 2 * int(intervals[-1]) + 2)
+        by_label = by_slot.astype(np.int64).reshape(-1, 2)[intervals]  # sums of frequencies are exact as doubles
         _require_same(by_label.sum(axis=1), listed.n_samples)
         _require_same(by_label[:, 1], listed.n_positive)
+        # Intervals ascend, so the samples listed in those before lie below, and take the place of all that lie below.
+        more = listed.below - (np.cumsum(listed.n_samples) - listed.n_samples)
+        more_ones = listed.below_ones - (np.cumsum(listed.n_positive) - listed.n_positive)
         interval, positions = listed.ranks()
-        within = self.ranks[positions] - listed.below[interval]
-        score, counts = np.empty(len(within)), np.empty((4, len(within)), np.int64)
-        select_in_slots(scores, repeats, bounds, intervals[interval], within, score, *counts)
-        counts[0] += listed.below[interval]
-        counts[1] += listed.below_ones[interval]
-        self._answer(positions, score + 0.0, counts)  # -0.0 becomes 0.0
+        ranks = self.ranks[positions] - more[interval]
+        labels = (values.slot & 1).astype(np.uint8)
+        found = groups_of_rows(values.score, labels, values.n_samples, lambda _: ranks)
+        counts = found.below + more[interval], found.below_ones + more_ones[interval], found.equal, found.equal_ones
+        self._answer(positions, found.score, counts)
 
     def _answer(self, positions: Int64s, score: Float64s, counts: Iterable[Int64s]) -> None:
         self.score[positions] = score

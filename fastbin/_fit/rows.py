@@ -34,9 +34,19 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
-from fastbin._core.fit import are_plain, groups_at_ranks, sorted_rows
+from fastbin._core.fit import are_plain, sorted_rows
 from fastbin._fit.histogram import Chunk, Histogram, Layout
-from fastbin._fit.quantiles import CELLS_A_RANK, Answer, Boundaries, Plan, RanksOf, Source, search
+from fastbin._fit.quantiles import (
+    CELLS_A_RANK,
+    Answer,
+    Boundaries,
+    Plan,
+    RanksOf,
+    Source,
+    groups_of_packed,
+    groups_of_rows,
+    search,
+)
 
 BLOCK = 65536
 
@@ -201,38 +211,14 @@ def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> Boundaries:
     """As `Source.find`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
     low, high = rows.limits
     packed = sorted_rows(rows.scores, rows.labels, low, high) if rows.frequencies is None else None
-    if packed is None:
-        parts = list(rows.chunks())
-        scores, labels, weights = parts[0] if len(parts) == 1 else Chunk(*map(np.concatenate, zip(*parts, strict=True)))
-        if rows.frequencies is None and low >= 0.0:
-            packed = sorted_rows(scores, labels, low, high)
-            if packed is None:
-                _refuse(rows, scores)
     if packed is not None:
-        ranks = ranks_of(packed.size)
-        score, columns, n_ones = groups_at_ranks(packed, ranks)
-        below, below_ones, equal, equal_ones = columns
-        return Boundaries(score, below, below_ones, equal, equal_ones, packed.size, n_ones, ranks)
+        return groups_of_packed(packed, ranks_of)
+    parts = list(rows.chunks())
+    scores, labels, weights = parts[0] if len(parts) == 1 else Chunk(*map(np.concatenate, zip(*parts, strict=True)))
     # A NaN comes through min and max, and fails the comparison.
     if not (scores.min() >= low and scores.max() <= high and labels.max() <= 1):
-        _refuse(rows, scores)
-    order = np.argsort(scores, kind="stable")
-    scores = scores[order]
-    frequency = np.ones(len(order), np.int64) if weights.size == 0 else weights[order]
-    samples = np.concatenate(([0], np.cumsum(frequency)))
-    ones = np.concatenate(([0], np.cumsum(frequency * labels[order])))
-    ranks = ranks_of(int(samples[-1]))
-    score = scores[np.searchsorted(samples[1:], ranks, side="left")]
-    first, end = np.searchsorted(scores, score, side="left"), np.searchsorted(scores, score, side="right")
-    return Boundaries(
-        score + 0.0, samples[first], ones[first], samples[end] - samples[first], ones[end] - ones[first],
-        int(samples[-1]), int(ones[-1]), ranks,
-    )  # fmt: skip
-
-
-def _refuse(rows: Rows, scores: Float64s) -> NoReturn:
-    low, high = rows.limits
-    rows.refuse(bad_scores=not bool(((scores >= low) & (scores <= high)).all()))
+        rows.refuse(bad_scores=not bool(((scores >= low) & (scores <= high)).all()))
+    return groups_of_rows(scores, labels, weights, ranks_of)
 
 
 class RowsSource(Source):

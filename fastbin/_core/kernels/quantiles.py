@@ -1,4 +1,4 @@
-"""The passes over the rows of a fit: count all in cells, count or list those in some intervals, select among the listed.
+"""The passes over the rows of a fit: count all in cells, count or list those in some intervals.
 
 A *code* is the int64 that orders like the score (see `code_of`). A *cell* is a run of neighbouring scores. The root map sends
 every score to a cell, monotonically: linearly, by the top bits of its code, or between splitters. An interval of scores that is
@@ -25,7 +25,6 @@ from fastbin._core.kernels._jit import (
     i64_out,
     kernel,
     u8_in,
-    u32_in,
     u32_out,
     u64_out,
 )  # fmt: skip
@@ -41,9 +40,6 @@ BLOCK = 4096
 
 # Rows searched at a time between splitters: each step goes over all of them, so they share that cache with the splitters.
 SEARCH_BLOCK = 512
-
-# Values that are sorted rather than divided once more.
-FEW = 16
 
 BAD_SCORE, BAD_LABEL = 1, 2
 
@@ -270,132 +266,4 @@ def linear_starts(origin, scale, n_steps, steps, guesses, lowest, highest, start
             else:
                 below = middle
         starts[i] = reaching
-    return 0
-
-
-@kernel(f64(f64_out, i64, i64, i64))
-def select_rank(values, low, high, rank):
-    """The value at place `rank` of values[low:high] if that were sorted (low <= rank < high).
-
-    Afterwards what stands before that place is at most, and what stands behind it at least, that value.
-    """
-    budget = 64  # a guard against orders made to defeat the pivot
-    while high - low > FEW and budget > 0:
-        budget -= 1
-        first, middle, last = values[low], values[(low + high) >> 1], values[high - 1]
-        pivot = max(min(first, middle), min(max(first, middle), last))
-        left, right = low, high - 1
-        while left <= right:
-            while values[left] < pivot:
-                left += 1
-            while values[right] > pivot:
-                right -= 1
-            if left <= right:
-                values[left], values[right] = values[right], values[left]
-                left += 1
-                right -= 1
-        if rank <= right:
-            high = right + 1
-        elif rank >= left:
-            low = left
-        else:
-            return values[rank]
-    if high - low > FEW:
-        values[low:high].sort()
-        return values[rank]
-    for i in range(low + 1, high):  # by insertion, as a call would cost more than the sorting
-        value, at = values[i], i
-        while at > low and values[at - 1] > value:
-            values[at] = values[at - 1]
-            at -= 1
-        values[at] = value
-    return values[rank]
-
-
-@kernel(i64(u32_in, f64_in, i64_in, i64_out, f64_out, i64_out))
-def sort_by_slot(slot, listed, weights, place, sorted_listed, sorted_weights):
-    """Bring listed rows into the order of their slots; place[t] is where slot t begins, and its end afterwards. Returns 0."""
-    for i in range(slot.size):
-        at = place[slot[i]]
-        place[slot[i]] = at + 1
-        sorted_listed[at] = listed[i]
-        if weights.size:
-            sorted_weights[at] = weights[i]
-    return 0
-
-
-@kernel(i64(f64_in, i64_in, i64, i64, i64_in, f64_out, i64_out, i64_out, i64_out, i64_out))
-def select_counted(scores, weights, n_zeros, first, within, value, below, below_ones, equal, equal_ones):
-    """As `select_in_slots` for the ranks `within` of one slot, answered from place `first` on, where rows have weights.
-
-    The first n_zeros rows have label 0.
-    """
-    order = np.argsort(scores)
-    n_below, n_below_ones, i, at = 0, 0, 0, 0
-    while at < within.size:
-        s = scores[order[i]]
-        n_equal, n_equal_ones = 0, 0
-        while i < order.size and scores[order[i]] == s:
-            n_equal += weights[order[i]]
-            if order[i] >= n_zeros:
-                n_equal_ones += weights[order[i]]
-            i += 1
-        while at < within.size and within[at] <= n_below + n_equal:
-            value[first + at] = s
-            below[first + at], below_ones[first + at] = n_below, n_below_ones
-            equal[first + at], equal_ones[first + at] = n_equal, n_equal_ones
-            at += 1
-        n_below += n_equal
-        n_below_ones += n_equal_ones
-    return 0
-
-
-@kernel(i64(f64_in, i64_in, i64_in, i64_in, i64_in, f64_out, i64_out, i64_out, i64_out, i64_out))
-def select_in_slots(listed, weights, bounds, rank_slot, rank_within, value, below, below_ones, equal, equal_ones):
-    """Answer each sought rank from the listed rows of its interval.
-
-    Interval t has its label-0 rows in listed[bounds[2t] : bounds[2t + 1]] and its label-1 rows up to bounds[2t + 2]. The i-th
-    rank (ascending, interval by interval) is the rank_within[i]-th smallest sample, from 1, of interval rank_slot[i]; a row is
-    as many samples as its weight says (one where `weights` is empty). Filled for each: its score, how many samples of the
-    interval lie below that score and how many of those have label 1, and the same for the samples that equal it. Returns 0.
-    """
-    i = 0
-    while i < rank_slot.size:
-        slot = rank_slot[i]
-        start, split, end = bounds[2 * slot], bounds[2 * slot + 1], bounds[2 * slot + 2]
-        stop = i
-        while stop < rank_slot.size and rank_slot[stop] == slot:
-            stop += 1
-        values = listed[start:end].copy()
-        if weights.size:
-            within = rank_within[i:stop]
-            select_counted(values, weights[start:end], split - start, i, within, value, below, below_ones, equal, equal_ones)
-        elif stop - i > 8:
-            values.sort()
-            zeros, ones = listed[start:split].copy(), listed[split:end].copy()
-            zeros.sort()
-            ones.sort()
-            for at in range(i, stop):
-                s = values[rank_within[at] - 1]
-                value[at] = s
-                below_ones[at] = np.searchsorted(ones, s)
-                below[at] = np.searchsorted(zeros, s) + below_ones[at]
-                equal_ones[at] = np.searchsorted(ones, s, side="right") - below_ones[at]
-                equal[at] = np.searchsorted(zeros, s, side="right") + below_ones[at] + equal_ones[at] - below[at]
-        else:
-            low = 0
-            for at in range(i, stop):
-                s = select_rank(values, low, values.size, rank_within[at] - 1)
-                low = rank_within[at] - 1
-                n_below, n_equal, n_below_ones, n_equal_ones = 0, 0, 0, 0
-                for row in range(start, split):
-                    n_below += listed[row] < s
-                    n_equal += listed[row] == s
-                for row in range(split, end):
-                    n_below_ones += listed[row] < s
-                    n_equal_ones += listed[row] == s
-                value[at] = s
-                below[at], below_ones[at] = n_below + n_below_ones, n_below_ones
-                equal[at], equal_ones[at] = n_equal + n_equal_ones, n_equal_ones
-        i = stop
     return 0
