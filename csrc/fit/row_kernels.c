@@ -7,8 +7,19 @@
 #include "internal.h"
 
 #include "cpu.h"
+#include "keys.h"
 #include "numbers.h"
 #include "row_kernels.h"
+
+#include <stdlib.h>
+
+/* How many distinct rows are counted (fewer sort as fast); the slots of their table; how far a row may lie behind its own. */
+#define FEWEST_DISTINCT 10u
+#define MOST_DISTINCT 512u
+#define ROWS_A_DISTINCT 64u
+#define SLOT_BITS 11
+#define N_SLOTS ((size_t)1 << SLOT_BITS)
+#define MOST_STEPS 16u
 
 static ALWAYS_INLINE int pack(const double *restrict scores, const uint8_t *restrict labels, size_t n, double low, double high,
                               uint64_t *restrict packed) {
@@ -26,6 +37,63 @@ static ALWAYS_INLINE size_t count(const uint64_t *packed, size_t n) {
   uint64_t n_zeros = 0;
   for (size_t i = 0; i < n; i++) n_zeros += packed[i] & 1;
   return n - (size_t)n_zeros;
+}
+
+/* Each fourth row has a counter of its own: of equal rows that follow each other, none waits for the count of the one before. */
+typedef struct counted_row {
+  uint64_t row;
+  uint32_t counts[4];
+} counted_row;
+
+/* No row: none is that high. */
+#define FREE UINT64_MAX
+
+static int by_row(const void *left, const void *right) {
+  uint64_t one = ((const counted_row *)left)->row, other = ((const counted_row *)right)->row;
+  return (one > other) - (one < other);
+}
+
+/* Its own slot or one of the next, which it takes if it is free; NULL where all are others', or `n_free` allows no more. */
+static counted_row *slot_of(counted_row *slots, uint64_t row, size_t *n_free) {
+  size_t at = (size_t)(row * KEY_STEP >> (64 - SLOT_BITS));
+  for (unsigned steps = 0; steps < MOST_STEPS; steps++, at = (at + 1) & (N_SLOTS - 1)) {
+    if (slots[at].row == row) return &slots[at];
+    if (slots[at].row != FREE) continue;
+    if (*n_free == 0) return NULL;
+    (*n_free)--;
+    slots[at].row = row;
+    return &slots[at];
+  }
+  return NULL;
+}
+
+/* Counts rows; returns whether each has a slot. */
+static int count_each(counted_row *slots, const uint64_t *packed, size_t n, size_t *n_free) {
+  for (size_t i = 0; i < n; i++) {
+    counted_row *slot = slot_of(slots, packed[i], n_free);
+    if (!slot) return 0;
+    slot->counts[i & 3]++;
+  }
+  return 1;
+}
+
+int fastbin_sort_few(uint64_t *packed, size_t n) {
+  counted_row slots[N_SLOTS];
+  size_t most = n / ROWS_A_DISTINCT < MOST_DISTINCT ? n / ROWS_A_DISTINCT : MOST_DISTINCT, n_free = most, n_distinct = 0;
+  if (most < FEWEST_DISTINCT || n > UINT32_MAX) return 0;
+  for (size_t at = 0; at < N_SLOTS; at++) slots[at] = (counted_row){FREE, {0}};
+  if (!count_each(slots, packed, ROWS_A_DISTINCT, &n_free) || most - n_free < FEWEST_DISTINCT) return 0;
+  if (!count_each(slots, packed + ROWS_A_DISTINCT, n - ROWS_A_DISTINCT, &n_free)) return 0;
+  for (size_t at = 0; at < N_SLOTS; at++) {
+    if (slots[at].row != FREE) slots[n_distinct++] = slots[at];
+  }
+  qsort(slots, n_distinct, sizeof *slots, by_row);
+  for (size_t k = 0; k < n_distinct; k++) {
+    size_t count = (size_t)slots[k].counts[0] + slots[k].counts[1] + slots[k].counts[2] + slots[k].counts[3];
+    for (size_t i = 0; i < count; i++) packed[i] = slots[k].row;
+    packed += count;
+  }
+  return 1;
 }
 
 #define BUILD(name, TARGET)                                                                                        \

@@ -15,6 +15,12 @@
 /* Packs n rows; returns whether all scores are in [low, high], low from 0 on, and all labels 0 or 1. NaN is not in any range. */
 int fastbin_pack_rows(const double *scores, const uint8_t *labels, size_t n, double low, double high, uint64_t *packed);
 
+/*
+ * Sorts n packed rows of few distinct scores by counting each: 10 to 512 distinct rows, and 64 times as many of all. Returns whether it
+ * did; it finds out soon, and leaves others as they are.
+ */
+int fastbin_sort_few(uint64_t *packed, size_t n);
+
 /* How many of n packed rows have label 1. */
 size_t fastbin_count_ones(const uint64_t *packed, size_t n);
 

@@ -30,6 +30,7 @@ cdef extern from "row_kernels.h":
     bint fastbin_pack_rows(
         const double *scores, const uint8_t *labels, size_t n, double low, double high, uint64_t *packed
     ) noexcept nogil
+    bint fastbin_sort_few(uint64_t *packed, size_t n) noexcept nogil
     size_t fastbin_count_ones(const uint64_t *packed, size_t n) noexcept nogil
 
 cdef extern from "cpu.h":

@@ -125,6 +125,7 @@ def view_to_sort(cnp.ndarray packed, double high):
 cdef cnp.ndarray packed_and_sorted(scores, labels, double low, double high):
     """As `sorted_rows`."""
     cdef Py_ssize_t n = len(scores), n_good = -1
+    cdef bint is_sorted
     cdef cnp.npy_intp shape = n
     cdef cnp.ndarray packed
     cdef uint64_t *filled
@@ -141,7 +142,10 @@ cdef cnp.ndarray packed_and_sorted(scores, labels, double low, double high):
         n_good = pack_labels(<const float *>cnp.PyArray_DATA(scores), <cnp.ndarray>labels, low, high, filled)
     if n_good < n:
         return None
-    cnp.PyArray_Sort(cnp.PyArray_SimpleNewFromData(1, &shape, type_to_sort(high), filled), 0, cnp.NPY_QUICKSORT)
+    with nogil:
+        is_sorted = fastbin_sort_few(filled, n)
+    if not is_sorted:
+        cnp.PyArray_Sort(cnp.PyArray_SimpleNewFromData(1, &shape, type_to_sort(high), filled), 0, cnp.NPY_QUICKSORT)
     return packed
 
 
@@ -281,7 +285,7 @@ cdef inline Py_ssize_t first_not_below(
 
     Looks at one row beside the low end (direction 1) or the high end (-1), then 2, 4, ... away: O(log of the distance).
     """
-    cdef Py_ssize_t step = 1, middle
+    cdef Py_ssize_t step = 1, middle, n
     while low < high:
         middle = min(low + step, high) - 1 if direction > 0 else max(high - step, low)
         if packed[middle] < word:
@@ -293,13 +297,13 @@ cdef inline Py_ssize_t first_not_below(
             if direction > 0:
                 break
         step *= 2
-    while low < high:
-        middle = low + (high - low) // 2
-        if packed[middle] < word:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    # By bisection without a branch, which no processor would foresee.
+    n = high - low
+    while n > 1:
+        step = n >> 1
+        low += step * (packed[low + step - 1] < word)
+        n -= step
+    return low + (n == 1 and packed[low] < word)
 
 
 cdef enum:

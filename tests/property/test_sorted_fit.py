@@ -122,6 +122,37 @@ def test_rows_are_sorted_alike_on_every_processor(level: str, monkeypatch: pytes
     assert groups_at_ranks(sorted_rows(scores, labels, 0.0, 1.0), np.array([1]))[2] == 350
 
 
+def packed_rows(words: Any) -> tuple[Any, Any]:
+    """The scores and labels that pack to these words."""
+    words = np.array(words, np.uint64)
+    return (words >> np.uint64(1)).view(np.float64), (words % np.uint64(2) == 0).astype(np.uint8)
+
+
+@pytest.mark.parametrize("n_distinct", [1, 9, 10, 11, 200, 511, 512, 513, 600])
+def test_few_distinct_rows_are_sorted_alike(n_distinct: int) -> None:
+    """Where they are counted, and at each number that decides about that: distinct rows, rows of each, rows of all."""
+    rng = np.random.default_rng(n_distinct)
+    low, high = np.array([0.25, 0.75]).view(np.uint64) * np.uint64(2)
+    distinct = rng.integers(low, high, n_distinct, np.uint64)
+    for n in (64 * n_distinct - 1, 64 * n_distinct, 64 * n_distinct + 1, 60_000):
+        late = np.concatenate([rng.choice(distinct[:-1], n - 1), distinct[-1:]]) if n_distinct > 1 else np.repeat(distinct, n)
+        for words in (late, late[::-1], rng.choice(distinct, n)):
+            assert np.array_equal(sorted_rows(*packed_rows(words), 0.0, 1.0), np.sort(words))
+
+
+def test_rows_of_one_slot_are_sorted_alike() -> None:
+    """Rows that all belong at one slot of the table in which few are counted: as many as find one near it, and more."""
+    inverse = pow(0x9E3779B97F4A7C15, -1, 2**64)
+    greatest = 2 * int(np.array(np.finfo(float).max).view(np.uint64))
+    words = [word for at in range(200) if (word := ((7 << 53) + at) * inverse % 2**64) < greatest]
+    assert len(words) > 100
+    rng = np.random.default_rng(5)
+    for n_distinct in (15, 16, 17, 100):
+        rows = rng.choice(np.array(words[:n_distinct], np.uint64), 20_000)
+        found = sorted_rows(*packed_rows(rows), 0.0, float(np.finfo(float).max))
+        assert np.array_equal(found, np.sort(rows))
+
+
 @pytest.mark.parametrize("at", [0, 17, 499])
 @METHODS
 def test_the_same_refusals(method: Any, at: int) -> None:
