@@ -165,13 +165,17 @@ class CellPart(NamedTuple):
 
 
 def parts_of(method: BinaryMethod, keys: Sequence[Key], counts: Int64s, kind: CellKind) -> list[CellPart]:
-    """The models of a set of cells with so many samples: those of cells that are not thin, then the pool, if any is."""
-    is_pooled = kind.find_thin(keys, counts, method.needed)
+    """The models of a set of cells with so many samples: those of cells that are not thin, then the pool, if any is.
+
+    A class without samples is one of the set, and has a part; a segment whose rows all have a frequency of 0 was not seen.
+    """
+    numbers = np.arange(len(counts)) if kind.kind != "segments" else np.flatnonzero(counts)
+    is_pooled = kind.find_thin([keys[number] for number in numbers.tolist()], counts[numbers], method.needed)
     parts = [
         CellPart(method.of(int(counts[number])), [number], int(counts[number]), f"{kind.word} {keys[number]!r}", False)
-        for number in np.flatnonzero(~is_pooled).tolist()
+        for number in numbers[~is_pooled].tolist()
     ]
-    pooled = np.flatnonzero(is_pooled).tolist()
+    pooled = numbers[is_pooled].tolist()
     if pooled:
         n_samples = int(counts[pooled].sum())
         parts.append(CellPart(method.of(n_samples), pooled, n_samples, _pool_name(len(pooled)), True))

@@ -122,6 +122,13 @@ def test_weights() -> None:
     weighted = cal.fit(SCORES, LABELS, SEGMENTS, frequencies).model_
     repeated = np.repeat(np.arange(N), frequencies)
     assert cal.fit(SCORES[repeated], LABELS[repeated], SEGMENTS[repeated]).model_ == weighted
+    of_two = np.where(np.isin(SEGMENTS, ["north", "south"]), frequencies, 0)  # rows that stand 0 times are no segment
+    kept = np.repeat(np.arange(N), of_two)
+    for thin in ("pool", "refuse"):
+        policy = fb.multi.SegmentedBinning(fb.UniformMassBinning(3), min_points=1, thin=thin)
+        unseen = policy.fit(SCORES, LABELS, SEGMENTS, of_two).model_
+        assert list(unseen) == ["north", "south"]
+        assert policy.fit(SCORES[kept], LABELS[kept], SEGMENTS[kept]).model_ == unseen
     importance = RNG.random(N)
     models = cal.fit(SCORES, LABELS, SEGMENTS, importance).model_
     rows = SEGMENTS == "south"
