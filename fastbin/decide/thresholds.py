@@ -12,7 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s, UInt8s
-from fastbin._base.checks import check_alpha, check_labels, check_number, check_same_length, check_scores, check_seed, event_of
+from fastbin._base.checks import (
+    as_scores,
+    check_alpha,
+    check_labels,
+    check_number,
+    check_same_length,
+    check_scores,
+    check_seed,
+    event_of,
+)
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
 from fastbin._fit.edges import split_samples
@@ -231,7 +240,10 @@ def _check_weighed_cost(cost: Any) -> tuple[float, float]:
 
 def _check_thresholds(thresholds: Any) -> Float64s:
     """The distinct thresholds, ascending."""
-    given = check_scores(thresholds, None, "thresholds").astype(np.float64, copy=False)
+    given = as_scores(thresholds, "thresholds").astype(np.float64, copy=False)
+    if not np.isfinite(given).all():
+        at = int(np.argmin(np.isfinite(given)))
+        raise InputError(None, "thresholds are finite numbers", argument="thresholds", at=at, value=float(given[at]))
     if not 1 <= len(given) <= MOST_THRESHOLDS:
         raise InputError(f"has {len(given):,} entries", f"give 1 to {MOST_THRESHOLDS:,}", argument="thresholds")
     return np.unique(given) + 0.0  # JSON has one zero

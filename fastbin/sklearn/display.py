@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fastbin._base.array_types import Array, Bools
-from fastbin._base.errors import InputError
+from fastbin._base.errors import ArgumentError, InputError
 from fastbin._base.frames import check_same_index
 from fastbin.assess import ReliabilityTable, reliability_table
 from fastbin.assess.samples import N_BINS
@@ -116,7 +116,14 @@ class ReliabilityDisplay:
             remedy = "give one of its classes"
             raise InputError(f"is {pos_label!r}, which occurs nowhere in y_true", remedy, argument="pos_label", value=pos_label)
         check_same_index(y_true=y_true, y_prob=y_prob, sample_weight=sample_weight)
-        return cls(reliability_table(y_prob, is_true, n_bins=n_bins, sample_weight=sample_weight, alpha=alpha), name).plot(ax)
+        try:
+            table = reliability_table(y_prob, is_true, n_bins=n_bins, sample_weight=sample_weight, alpha=alpha)
+        except ArgumentError as error:
+            if error.argument == "labels":
+                remedy = "labels are 0 and 1, or any classes with pos_label, the class whose probability y_prob is"
+                raise type(error)(error.problem, remedy, argument="y_true", at=error.at, value=error.value) from None
+            raise error.about("y_prob") if error.argument == "predictions" else error from None
+        return cls(table, name).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw it on these axes, or on new ones.

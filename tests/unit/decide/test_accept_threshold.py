@@ -260,6 +260,8 @@ def test_rows_that_are_none() -> None:
     refuses("InputError: lengths differ", accept_threshold, scores, labels[1:], precision=0.9)
     refuses("InputError scores", accept_threshold, [], [], precision=0.9)
     refuses("InputError thresholds[1]", accept_threshold, scores, labels, precision=0.9, thresholds=[0.1, math.inf])
+    with pytest.raises(fb.InputError, match=r"^thresholds\[0\] is nan; thresholds are finite numbers$"):
+        accept_threshold(scores, labels, precision=0.9, thresholds=[math.nan])
     refuses("InputError thresholds", accept_threshold, scores, labels, precision=0.9, thresholds=[])
     refuses("InputTypeError thresholds", accept_threshold, scores, labels, precision=0.9, thresholds=0.5)
 

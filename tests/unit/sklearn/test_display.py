@@ -75,3 +75,10 @@ def test_mistakes() -> None:
         ReliabilityDisplay.from_estimator(clf, X, Y)
     with pytest.raises(fb.InputError, match=r"pos_label is 'x', which is none of the classes \[0, 1\]"):
         ReliabilityDisplay.from_estimator(clf.fit(X, Y), X, Y, pos_label="x")
+    asked_for = r"y_true\[0\] is 'no'; labels are 0 and 1, or any classes with pos_label, the class whose probability y_prob is"
+    with pytest.raises(fb.InputTypeError, match=asked_for):
+        ReliabilityDisplay.from_predictions(["no", "yes"], [0.2, 0.7])
+    with pytest.raises(fb.InputError, match=r"y_true\[1\] is 2; labels are 0 and 1, or any classes with pos_label"):
+        ReliabilityDisplay.from_predictions([1, 2], [0.2, 0.7])
+    with pytest.raises(fb.InputError, match=r"y_prob\[1\] is NaN"):
+        ReliabilityDisplay.from_predictions([0, 1], [0.2, np.nan])
