@@ -244,12 +244,14 @@ def search(source: Source, ranks_of: RanksOf, n_ranks: int) -> Boundaries:
     opened = found.open(cells, everything, np.zeros(1, np.int64))
     stuck = np.zeros(len(opened.low), np.bool_)
     while len(opened.low):
+        del cells  # with the counters behind them: the next pass has its own
         fits = int(opened.n_samples.sum()) <= source.value_limit or source.lists_in_part
         plan = _plan(opened, source.value_limit if fits else 0, n_samples, stuck)
         cells, values = source.answer(plan)
         is_listed = plan.n_cells == 0
         found.read_values(values, opened.take(is_listed), np.flatnonzero(is_listed))
         opened = found.open(cells, opened.take(~is_listed), np.flatnonzero(~is_listed))
+        del values
         at = np.searchsorted(plan.low, opened.low, side="right") - 1
         stuck = (plan.low[at] == opened.low) & (plan.high[at] == opened.high)
     return Boundaries(*found[1:], n_samples, n_positive, ranks)
