@@ -20,6 +20,7 @@
 #define SLOT_BITS 11
 #define N_SLOTS ((size_t)1 << SLOT_BITS)
 #define MOST_STEPS 16u
+#define BITS_OF_FIRST 8
 
 static ALWAYS_INLINE int pack(const double *restrict scores, const uint8_t *restrict labels, size_t n, double low, double high,
                               uint64_t *restrict packed) {
@@ -53,9 +54,25 @@ static int by_row(const void *left, const void *right) {
   return (one > other) - (one < other);
 }
 
+static size_t own_slot(uint64_t row, int bits) { return (size_t)(row * KEY_STEP >> (64 - bits)); }
+
+/* Whether some of the first rows are equal. Else there are hardly few, and the table is not worth its making. */
+static int have_equal(const uint64_t *packed) {
+  uint64_t seen[1u << BITS_OF_FIRST];
+  memset(seen, 0xFF, sizeof seen);
+  for (size_t i = 0; i < ROWS_A_DISTINCT; i++) {
+    size_t at = own_slot(packed[i], BITS_OF_FIRST);
+    for (; seen[at] != FREE; at = (at + 1) & ((1u << BITS_OF_FIRST) - 1)) {
+      if (seen[at] == packed[i]) return 1;
+    }
+    seen[at] = packed[i];
+  }
+  return 0;
+}
+
 /* Its own slot or one of the next, which it takes if it is free; NULL where all are others', or `n_free` allows no more. */
 static counted_row *slot_of(counted_row *slots, uint64_t row, size_t *n_free) {
-  size_t at = (size_t)(row * KEY_STEP >> (64 - SLOT_BITS));
+  size_t at = own_slot(row, SLOT_BITS);
   for (unsigned steps = 0; steps < MOST_STEPS; steps++, at = (at + 1) & (N_SLOTS - 1)) {
     if (slots[at].row == row) return &slots[at];
     if (slots[at].row != FREE) continue;
@@ -80,7 +97,7 @@ static int count_each(counted_row *slots, const uint64_t *packed, size_t n, size
 int fastbin_sort_few(uint64_t *packed, size_t n) {
   counted_row slots[N_SLOTS];
   size_t most = n / ROWS_A_DISTINCT < MOST_DISTINCT ? n / ROWS_A_DISTINCT : MOST_DISTINCT, n_free = most, n_distinct = 0;
-  if (most < FEWEST_DISTINCT || n > UINT32_MAX) return 0;
+  if (most < FEWEST_DISTINCT || n > UINT32_MAX || !have_equal(packed)) return 0;
   for (size_t at = 0; at < N_SLOTS; at++) slots[at] = (counted_row){FREE, {0}};
   if (!count_each(slots, packed, ROWS_A_DISTINCT, &n_free) || most - n_free < FEWEST_DISTINCT) return 0;
   if (!count_each(slots, packed + ROWS_A_DISTINCT, n - ROWS_A_DISTINCT, &n_free)) return 0;
