@@ -122,7 +122,7 @@ def test_weights() -> None:
     weighted = cal.fit(SCORES, LABELS, SEGMENTS, frequencies).model_
     repeated = np.repeat(np.arange(N), frequencies)
     assert cal.fit(SCORES[repeated], LABELS[repeated], SEGMENTS[repeated]).model_ == weighted
-    of_two = np.where(np.isin(SEGMENTS, ["north", "south"]), frequencies, 0)  # rows that stand 0 times are no segment
+    of_two = np.where(np.isin(SEGMENTS, ["north", "south"]), frequencies, 0)  # a row that stands 0 times is not there
     kept = np.repeat(np.arange(N), of_two)
     for thin in ("pool", "refuse"):
         policy = fb.multi.SegmentedBinning(fb.UniformMassBinning(3), min_points=1, thin=thin)
