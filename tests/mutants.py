@@ -136,7 +136,8 @@ def _is_python(mutant: Mutant) -> bool:
 
 
 def carry(old: Path, out: Path) -> None:
-    """The same changes, where the line stands today: in any file, and beside the same lines where there are several."""
+    """The same changes, where the line stands today: beside the same lines where there are several, and in another file only
+    beside one of them at least."""
     suffixes = {".py": sorted((ROOT / "fastbin").rglob("*.py")), ".c": sorted((ROOT / "csrc/src").glob("*.c"))}
     lines = {path: path.read_text(encoding="utf8").splitlines() for paths in suffixes.values() for path in paths}
     kept, gone = [], []
@@ -148,6 +149,7 @@ def carry(old: Path, out: Path) -> None:
             for at, line in enumerate(text)
             if line.strip() == mutant["old"].strip()
         ]
+        places = [place for place in places if place[0][:2] > (0, False)]
         if not places:
             gone.append(mutant)
             continue
@@ -187,7 +189,7 @@ def reach(out: Path, tests: list[str]) -> None:
     for path in measured.measured_files():
         contexts = measured.contexts_by_lineno(path)
         name = Path(path).relative_to(ROOT).as_posix()
-        found[name] = {str(row): sorted({test.partition("|")[0] for test in tests if test}) for row, tests in contexts.items()}
+        found[name] = {str(row): sorted({test.rpartition("|")[0] for test in tests if test}) for row, tests in contexts.items()}
     (out / "reach.json").write_text(json.dumps(found), encoding="utf8")
 
 

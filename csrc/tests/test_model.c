@@ -280,6 +280,7 @@ static void test_refused_shapes(void) {
   REFUSES(full_spec(), edges = NULL, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), values = NULL, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), note = NULL, FASTBIN_ERROR_ARGUMENT);
+  REFUSES(full_spec(), note = NULL; spec.note_size = 1, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), note_size = SIZE_MAX, FASTBIN_ERROR_MEMORY);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin.cli import command_line
+from fastbin.cli._console import say
 from fastbin.tables.folders import is_part_of
 from fresh_python import environment
 
@@ -213,3 +215,11 @@ def test_a_pipe_gets_no_end_of_a_failed_file() -> None:
     told, _ = reader.communicate(timeout=60)
     assert (result.returncode, len(result.stderr.splitlines())) == (1, 1), result.stderr
     assert b"PAR1" not in told
+
+
+def test_a_line_is_out_when_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what a long command says next to standard error comes after it."""
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="utf8"))
+    say("a line")
+    assert raw.getvalue() == b"a line\n"

@@ -507,6 +507,15 @@ def test_forged_bytes_are_refused(offset: int, pattern: str, value: float, messa
     refuses(fb.FormatError, message, StreamingBinning.from_bytes, forged(offset, pattern, value))
 
 
+def test_a_stream_has_no_fewer_ones_than_its_fit() -> None:
+    split = fb.UniformMassBinning(3, scheme="ums").fit(np.repeat([0.2, 0.5, 0.7], 100), np.arange(300) % 2)
+    data = bytearray(StreamingBinning(split, continue_fit=True).to_bytes())
+    (seen,) = struct.unpack_from("<q", data, 56)
+    struct.pack_into("<q", data, 56, seen - 1)
+    data[-8:] = struct.pack("<Q", checksum(bytes(data[:-8])))
+    refuses(fb.FormatError, "contradicts itself", StreamingBinning.from_bytes, bytes(data))
+
+
 def test_the_forger_forges_well() -> None:
     assert forged(48, "<q", 500) == counted().to_bytes()
 
