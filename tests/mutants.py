@@ -136,8 +136,8 @@ def _is_python(mutant: Mutant) -> bool:
 
 
 def carry(old: Path, out: Path) -> None:
-    """The same changes, where the line stands today: beside the same lines where there are several, and in another file only
-    beside one of them at least."""
+    """The same changes, where the line stands today: in another file only beside one of the same lines; of several places the
+    likeliest."""
     suffixes = {".py": sorted((ROOT / "fastbin").rglob("*.py")), ".c": sorted((ROOT / "csrc/src").glob("*.c"))}
     lines = {path: path.read_text(encoding="utf8").splitlines() for paths in suffixes.values() for path in paths}
     kept, gone = [], []

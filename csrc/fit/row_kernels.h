@@ -16,8 +16,8 @@
 int fastbin_pack_rows(const double *scores, const uint8_t *labels, size_t n, double low, double high, uint64_t *packed);
 
 /*
- * Sorts n packed rows of few distinct scores by counting each: 10 to 512 distinct rows, and 64 times as many of all. Returns whether it
- * did; it finds out soon, and leaves others as they are.
+ * Sorts n packed rows by counting each distinct one, where these are at most 512 and n / 64, and 10 at least among the first 64
+ * rows. Returns whether it did; else the rows are left as they are. Continuous scores are told by the first 64 rows; O(n) at most.
  */
 int fastbin_sort_few(uint64_t *packed, size_t n);
 

@@ -34,7 +34,7 @@ TIED_SHARE = 0.05
 TRIMMED_SHARES = 0.0, 1 / 1024, 1 / 128
 
 # Nanoseconds per row, as measured: of one pass by each map; of the points; of the counting alone and of a step of the search
-# for splitters; of looking into a row again. Only their ratios matter, and only for speed.
+# for splitters; of looking into a row again, in all passes that this takes. Only their ratios matter, and only for speed.
 LINEAR_COST, BY_CODE_COST, POINT_COST, COUNT_COST, SPLITTER_STEP_COST, LOOK_COST = 1.3, 1.35, 0.7, 0.8, 0.55, 30.0
 
 # A map that has rows looked into at no more than this cost, or than the nanoseconds that it takes to try the other maps, is
