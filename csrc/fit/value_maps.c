@@ -657,6 +657,9 @@ static void shift(recentring recentre, const double *counts, size_t n, const ste
 void fastbin_pool_steps(double *steps, const double *counts, size_t n, double *scratch) {
   pooled_blocks blocks = {(int64_t *)(void *)scratch, scratch + n, scratch + 2 * n, scratch + 3 * n};
   double *weights = scratch + 4 * n, *sums = scratch + 5 * n, least = steps[0], greatest = steps[0], before = -infinity();
+  int falls = 0;
+  for (size_t j = 1; j < n; j++) falls |= steps[j] < steps[j - 1];
+  if (!falls) return;
   for (size_t j = 0; j < n; j++) {
     weights[j] = larger(counts[j], WEIGHT_OF_NO_ROW);
     sums[j] = weights[j] * steps[j];

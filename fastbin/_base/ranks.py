@@ -70,23 +70,6 @@ def boundary_ranks_of_runs(n: Int64s, n_bins: Int64s, scheme: str) -> tuple[Int6
     return _ranks(b, n[run], n_bins[run], scheme), first
 
 
-def step_ranks(n: int, n_bins: int) -> Int64s:
-    """The ranks, from 1, ascending, of the samples that cut n samples into the steps of a two-resolution model.
-
-    Among them are all ranks of `boundary_ranks` for "umd". Between two of these, and before and after them, the samples are cut
-    into m steps of nearly equal size: the j-th begins at position floor(j N / m) of N, from 0, the lower boundary sample
-    included. m = max(1, min(1000 div B, samples strictly between the boundaries)).
-    """
-    starts = np.concatenate([[0], boundary_ranks(n, n_bins, "umd") - 1])  # positions, from 0
-    ends = np.append(starts[1:], n)
-    inside = ends - starts - (np.arange(n_bins) > 0)
-    steps = np.maximum(1, np.minimum(MOST_STEPS // n_bins, inside))
-    of_bin = np.repeat(np.arange(n_bins), steps)
-    j = np.arange(len(of_bin)) - np.repeat(np.cumsum(steps) - steps, steps)
-    positions = starts[of_bin] + (ends - starts)[of_bin] * j // steps[of_bin]
-    return positions[1:] + 1
-
-
 def n_slices(n: int) -> int:
     """How many slices of equal mass carry the evidence about a truth that rises: ceil(2.4 n**(1/3)), in exact integers.
 
@@ -123,11 +106,3 @@ def has_fine_steps(n: int, n_bins: int) -> bool:
     step lies below all: at most `MOST_STEPS`. Sizes alone decide, so that all kinds of sources agree.
     """
     return n + FINE_PLACES + n_bins - 1 <= MOST_STEPS
-
-
-def fine_ranks(n: int, n_bins: int) -> Int64s:
-    """The ranks, ascending, of the samples whose places in the order bound the masses of fine steps: all.
-
-    Where scores without labels make them more than `MOST_STEPS`, those of `step_ranks`.
-    """
-    return np.arange(1, n + 1) if n <= MOST_STEPS else step_ranks(n, n_bins)

@@ -1,6 +1,38 @@
 # The steps of a certified fit: their edges where every score has a step of its own, and how many samples lie in each.
 
 
+cdef int64_t most_steps_of_all = MOST_STEPS
+
+
+def step_ranks(int64_t n, int64_t n_bins, bint is_fine=False):
+    """The ranks, from 1, ascending, of the samples that cut n samples into the steps of a two-resolution model; int64 (m,).
+
+    Among them are all ranks of `boundary_ranks` for "umd". Between two of these, and before and after them, the samples are cut
+    into m steps of nearly equal size: the j-th begins at position floor(j N / m) of N, from 0, the lower boundary sample
+    included. m = max(1, min(1000 div B, samples strictly between the boundaries)).
+
+    Where steps are fine, all samples bound their masses, unless scores without labels make these more than 1,000. O(m).
+    """
+    cdef int64_t share = (n + 1) // n_bins, rest = (n + 1) % n_bins, b, j, start = 0, end = 0, steps, place, left
+    cdef Py_ssize_t n_ranks = 0
+    if is_fine and n <= most_steps_of_all:
+        return np.arange(1, n + 1)
+    cdef cnp.ndarray ranks = new_array(cnp.NPY_INT64, max(most_steps_of_all, n_bins))
+    cdef int64_t *rank = <int64_t *>cnp.PyArray_DATA(ranks)
+    for b in range(1, n_bins + 1):
+        start, end = end, n if b == n_bins else b * share + (b * rest + n_bins - 1) // n_bins - 1
+        steps = max(1, min(most_steps_of_all // n_bins, end - start - (b > 1)))
+        place, left = start, 0
+        for j in range(steps):
+            if b > 1 or j > 0:
+                rank[n_ranks] = place + 1
+                n_ranks += 1
+            place, left = place + (end - start) // steps, left + (end - start) % steps
+            if left >= steps:
+                place, left = place + 1, left - steps
+    return ranks[:n_ranks]
+
+
 cdef inline double middle_of(double low, double high) noexcept nogil:
     """The middle of two scores, the upper of which it is if they are neighbouring doubles."""
     cdef double middle = 0.5 * low + 0.5 * high
@@ -104,16 +136,18 @@ cdef Py_ssize_t cut_into(const Groups *groups, double *edge, double *stands) noe
     return n_edges
 
 
-def fit_rows_in_steps(
-    scores, labels, double low, double high, ranks, bin_places, slice_ranks, places, uint64_t seed, int which, int recentre,
+def fit_sorted_in_steps(
+    packed, double low, double high, ranks, bin_places, slice_ranks, places, uint64_t seed, int which, int recentre,
     bint monotone, bint are_probabilities, uint32_t most_steps,
 ):
-    """The bins of rows in memory and the steps in them, with the values of a map.
+    """The bins of sorted packed rows and the steps in them, with the values of a map.
 
     Parameters
     ----------
-    scores, labels, low, high
-        As in `sorted_rows`.
+    packed : ndarray of uint64, shape (n,)
+        As `sorted_rows` gives them.
+    low, high : float
+        The range of scores.
     ranks : ndarray of int64, shape (m,)
         Of all cuts among the samples, from 1, ascending; the least score is one of them.
     bin_places : ndarray of int64, shape (n_bins - 1,)
@@ -128,17 +162,13 @@ def fit_rows_in_steps(
 
     Returns
     -------
-    (dict, ndarray, ndarray, int) or None
-        Parts of a model; the samples of each step, and those with label 1; the bits of what did not converge. ``None`` where
-        `sorted_rows` has none.
+    (dict, ndarray, ndarray, int)
+        Parts of a model; the samples of each step, and those with label 1; the bits of what did not converge.
 
     Notes
     -----
-    O(n log n).
+    O(n).
     """
-    cdef cnp.ndarray packed = packed_and_sorted(scores, labels, low, high)
-    if packed is None:
-        return None
     cdef Py_ssize_t m = len(ranks)
     cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 5, m)
     cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
@@ -178,7 +208,7 @@ cdef tuple add_steps(
     dict parts, const Groups *groups, places, double low, double high, int which, int recentre, bint monotone,
     bint are_probabilities, uint32_t most_steps,
 ):
-    """Add the steps and their values to the parts of a model; returns the other results of `fit_rows_in_steps`."""
+    """Add the steps and their values to the parts of a model; returns the other results of `fit_sorted_in_steps`."""
     cdef cnp.ndarray bin_edges = parts["edges"], bin_counts = parts["counts"], bin_ones = parts["label_sums"]
     cdef Py_ssize_t i, n_edges, n_bins = len(bin_counts), step = 0
     cdef Py_ssize_t most = groups.n_ranks + (0 if places is None else len(places) + n_bins - 1)

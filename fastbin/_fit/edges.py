@@ -28,7 +28,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.checks import ScoreRange, are_probabilities, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
-from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, boundary_ranks, fine_ranks, ranks_of_sums, slice_ranks, step_ranks
+from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, boundary_ranks, ranks_of_sums, slice_ranks
 from fastbin._core.fit import (
     bins_of_groups,
     cut_groups,
@@ -39,6 +39,7 @@ from fastbin._core.fit import (
     rows_digest,
     slices_of_groups,
     split_keys,
+    step_ranks,
     tally_between,
 )
 from fastbin._fit.quantiles import NO_RANKS, Boundaries, Source, groups_at, run_starts
@@ -590,8 +591,9 @@ class FittedSteps(NamedTuple):
 @lru_cache(maxsize=32)  # segments, folds and repeated fits are of few sizes
 def cut_ranks(n: int, n_bins: int, fine: bool) -> Int64s:
     """The ranks that `fit_steps` asks for: those of all cuts, and 1, where the least score is. Not to be written to."""
-    ascending = np.append(1, (fine_ranks if fine else step_ranks)(n, n_bins))
-    ranks = ascending[run_starts(ascending)]
+    ranks = step_ranks(n, n_bins, fine)
+    if len(ranks) == 0 or ranks[0] > 1:
+        ranks = np.concatenate([[1], ranks])
     ranks.flags.writeable = False
     return ranks
 

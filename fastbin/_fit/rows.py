@@ -207,6 +207,11 @@ def refuse_idle_keys(keys: Any, ties: str) -> None:
         )
 
 
+def packed_scores(packed: UInt64s) -> Float64s:
+    """float64 (n,): the scores of packed rows."""
+    return (packed >> np.uint64(1)).view(np.float64)
+
+
 def groups_by_sorting(rows: Rows, ranks_of: RanksOf) -> Boundaries:
     """As `Source.find`. Checks the values of scores and labels. Time O(n log n), memory O(n)."""
     low, high = rows.limits
@@ -234,6 +239,13 @@ class RowsSource(Source):
     def is_sorted_for(self, n_ranks: int) -> bool:
         """Whether these rows are sorted to find so many ranks."""
         return len(self.in_memory) <= max(SORT_UP_TO, SORT_FROM_RANKS * n_ranks)
+
+    def sorted_rows(self) -> UInt64s | None:
+        """These rows, packed and sorted; ``None`` where they have weights, may be negative, or one is to be refused."""
+        rows = self.in_memory
+        if rows.frequencies is not None or rows.weights is not None:
+            return None
+        return sorted_rows(rows.scores, rows.labels, *self.limits)
 
     @property
     def value_limit(self) -> int:

@@ -1,4 +1,4 @@
-"""Uniform-mass bins of many segments at once: what `UniformMassBinning.fit` would make of the rows of each.
+"""Many segments at once: their rows sorted, and the uniform-mass bins that `UniformMassBinning.fit` would make of each.
 
 Rows are packed, score and label in one integer, brought to their segments, and sorted there; then one compiled call places the
 edges of all segments by the rule of `fastbin._fit.edges`.
@@ -6,12 +6,13 @@ edges of all segments by the rule of `fastbin._fit.edges`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Bools, Int32s, Int64s
+from fastbin._base.array_types import Bools, Int32s, Int64s, UInt64s
 from fastbin._base.cells import Key, TextCells, as_cells
 from fastbin._base.ranks import boundary_ranks_of_runs, slice_ranks_of_runs
 from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows, slices_of_runs, view_to_sort
@@ -66,14 +67,23 @@ def code_cells(column: Any, name: str) -> tuple[list[Key], CellRows]:
     return keys[places].tolist(), CellRows.of_codes(codes, places)
 
 
-def fit_segments(
-    rows: Rows, cells: CellRows, is_pooled: Bools, n_bins: Int64s, *, scheme: str, seed: int, out_of_range: str, monotone: bool
-) -> dict[str, Any]:
-    """The parts of all models, for `ModelSet._create_flat`: those of cells that are not pooled, then that of the pool.
+class SortedRuns(NamedTuple):
+    """The rows of each of some models, packed and sorted, one model behind the other."""
 
-    Of scheme "umd" or "ze", for rows without weights whose scores are not negative; their values are checked here. `is_pooled`
-    tells which cells share the last model, `n_bins` the bins that each model is asked for. Time O(n log m) for segments of m
-    rows, memory 8 bytes a row.
+    packed: UInt64s  # (n,)
+    starts: Int64s  # where the rows of each model begin, and the end
+
+    def each(self) -> Iterator[UInt64s]:
+        """The rows of each model."""
+        for start, stop in pairwise(self.starts.tolist()):
+            yield self.packed[start:stop]
+
+
+def sort_into_runs(rows: Rows, cells: CellRows, is_pooled: Bools) -> SortedRuns:
+    """The rows of each cell that is not pooled, and then of all that are, as those of one model.
+
+    For rows without weights whose scores are not negative; their values are checked here. Time O(n log m) for cells of m rows,
+    memory 8 bytes a row.
     """
     own, pooled = np.flatnonzero(~is_pooled), np.flatnonzero(is_pooled)
     starts = np.append(0, np.cumsum(cells.row_counts[own]))
@@ -83,21 +93,6 @@ def fit_segments(
         ends = starts[-1] + np.cumsum(cells.row_counts[pooled])
         next_place[cells.places[pooled]] = ends - cells.row_counts[pooled]
         starts = np.append(starts, len(rows))
-    packed = _sorted_runs(rows, cells, next_place, starts)
-    ranks, first_rank = boundary_ranks_of_runs(np.diff(starts), n_bins, scheme)
-    parts = fit_runs(packed, starts, ranks, first_rank, scheme == "umd", seed)
-    slices = slices_of_runs(packed, starts, *slice_ranks_of_runs(np.diff(starts)), seed)
-    low, high = rows.limits
-    return {
-        **parts, **slices, "values": _values(parts, monotone=monotone), "edge_keys": np.zeros(len(parts["edges"]), np.uint64),
-        "ties": np.where(parts["n_tied"] > 0, TIES_CODES["whole"], TIES_CODES["upper"]).astype(np.int32),
-        "n_bins_asked": n_bins, "scheme": SCHEMES[scheme].code, "seed": seed, "score_min": low, "score_max": high,
-        "out_of_range": OUT_OF_RANGE_CODES[out_of_range], "edges_share": 1.0,
-    }  # fmt: skip
-
-
-def _sorted_runs(rows: Rows, cells: CellRows, next_place: Int64s, starts: Int64s) -> Any:
-    """uint64 (n,): the packed rows of each model, sorted; one model behind the other."""
     packed = np.empty(len(rows), np.uint64)
     n_bad, first = 0, 0
     for chunk in rows.chunks():
@@ -110,7 +105,27 @@ def _sorted_runs(rows: Rows, cells: CellRows, next_place: Int64s, starts: Int64s
     in_order = view_to_sort(packed, rows.limits[1])
     for start, stop in pairwise(starts.tolist()):
         in_order[start:stop].sort()
-    return packed
+    return SortedRuns(packed, starts)
+
+
+def fit_segments(
+    runs: SortedRuns, limits: tuple[float, float], n_bins: Int64s, *, scheme: str, seed: int, out_of_range: str, monotone: bool
+) -> dict[str, Any]:
+    """The parts of all models, for `ModelSet._create_flat`.
+
+    Of scheme "umd" or "ze"; `n_bins` are the bins that each model is asked for. Time O(n).
+    """
+    packed, starts = runs
+    ranks, first_rank = boundary_ranks_of_runs(np.diff(starts), n_bins, scheme)
+    parts = fit_runs(packed, starts, ranks, first_rank, scheme == "umd", seed)
+    slices = slices_of_runs(packed, starts, *slice_ranks_of_runs(np.diff(starts)), seed)
+    low, high = limits
+    return {
+        **parts, **slices, "values": _values(parts, monotone=monotone), "edge_keys": np.zeros(len(parts["edges"]), np.uint64),
+        "ties": np.where(parts["n_tied"] > 0, TIES_CODES["whole"], TIES_CODES["upper"]).astype(np.int32),
+        "n_bins_asked": n_bins, "scheme": SCHEMES[scheme].code, "seed": seed, "score_min": low, "score_max": high,
+        "out_of_range": OUT_OF_RANGE_CODES[out_of_range], "edges_share": 1.0,
+    }  # fmt: skip
 
 
 def _values(parts: dict[str, Any], *, monotone: bool) -> Any:

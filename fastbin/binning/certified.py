@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Int64s
+from fastbin._base.array_types import Array, Int64s, UInt64s
 from fastbin._base.checks import (
     ScoreRange,
     are_probabilities,
@@ -25,7 +25,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.ranks import MOST_STEPS, has_fine_steps, slice_ranks
-from fastbin._core.fit import fit_rows_in_steps
+from fastbin._core.fit import fit_sorted_in_steps
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
 from fastbin._fit.edges import (
     FittedSteps,
@@ -41,7 +41,7 @@ from fastbin._fit.edges import (
     ties_cost_bins,
 )
 from fastbin._fit.quantiles import Source
-from fastbin._fit.rows import Rows, RowsSource, check_rows
+from fastbin._fit.rows import Rows, RowsSource, check_rows, limits_of, packed_scores
 from fastbin._fit.tally import require_weight
 from fastbin._model.provenance import LastMade
 from fastbin.model import BinnedModel
@@ -187,17 +187,25 @@ class CertifiedCalibration(CountedBinning):
             problem = "are given, and they do not have the distribution of rows of which some with label 0 were left out"
             raise InputError(problem, "leave them out", argument="unlabelled")
         made = checked.made_of(source, unlabelled)
+        self.model_ = self._model_of(checked, made, "" if rows is None else rows.event, None if rows is None else rows.scores)
+        return self
+
+    def _model_of_sorted(self, checked: _CheckedCertified, packed: UInt64s, n_bins: int) -> BinnedModel:
+        """The model of packed rows, sorted, in so many bins, for a configuration of which `takes_sorted_rows` is true."""
+        return self._model_of(checked, checked.made_of_sorted(packed, n_bins), "", packed_scores(packed))
+
+    def _model_of(self, checked: _CheckedCertified, made: _Made, event: str, scores: Array | None) -> BinnedModel:
+        """The model of these bins and steps. Warns of what they, and `scores` where these are known, say about the rows."""
         counts, tie_counts = made.parts["counts"], made.parts.get("tie_counts")
         if ties_cost_bins(counts, tie_counts, made.n_bins_asked):
             self._warn(
                 f"ties left {len(counts)} of the {made.n_bins_asked} evidence bins: one probability for each score "
                 "allows no more; values are not affected, and the certificate is about these bins",
-                stacklevel=3,
+                stacklevel=4,
             )
-        model = checked.model(made, "" if rows is None else rows.event)
-        self.model_ = model if self.sampling_rate == 1.0 else self._to_population(model, self.sampling_rate)
-        self._warn_of_rows(made.step_counts, made.step_ones, None if rows is None else rows.scores, 3)
-        return self
+        model = checked.model(made, event)
+        self._warn_of_rows(made.step_counts, made.step_ones, scores, 4)
+        return model if self.sampling_rate == 1.0 else self._to_population(model, self.sampling_rate)
 
 
 class _Made(NamedTuple):
@@ -235,28 +243,29 @@ class _CheckedCertified(NamedTuple):
         rows = source.in_memory
         if unlabelled is not None and rows is not None:
             return self._made_from(*self.pooled_steps_of(rows, unlabelled))
-        made = self._made_of_few(source) if isinstance(source, RowsSource) else None
-        return self._made_from(*self.steps_of(source)) if made is None else made
+        if isinstance(source, RowsSource) and source.is_sorted_for(MOST_STEPS) and self.takes_sorted_rows:
+            packed = source.sorted_rows()
+            if packed is not None:
+                return self.made_of_sorted(packed, self.n_bins_for(len(packed)))
+        return self._made_from(*self.steps_of(source))
 
-    def _made_of_few(self, source: RowsSource) -> _Made | None:
-        """The same for few rows in one compiled call; ``None`` where it does not serve, and where a row is to be refused."""
-        given, rows, score_range = self.given, source.in_memory, self.score_range
-        if rows.frequencies is not None or rows.weights is not None or not source.is_sorted_for(MOST_STEPS):
-            return None
-        if given.values in BIN_MEANS or given.recentre == "cap" or not are_probabilities(score_range):
-            return None
-        n_samples = len(rows)
-        n_bins, fine = shape = self.shape_for(n_samples)
-        found = fit_rows_in_steps(
-            rows.scores, rows.labels, *rows.limits, cut_ranks(n_samples, *shape), places_of_boundaries(n_samples, *shape),
-            slice_ranks(n_samples), logit_places() if fine else None, self.seed, VALUES.index(given.values),
-            RECENTRINGS.index(self._recentring_for(n_samples)), given.monotone, True, value_maps.MOST_STEPS,
+    @property
+    def takes_sorted_rows(self) -> bool:
+        """Whether `made_of_sorted` serves."""
+        given = self.given
+        return given.values not in BIN_MEANS and given.recentre != "cap" and are_probabilities(self.score_range)
+
+    def made_of_sorted(self, packed: UInt64s, n_bins: int) -> _Made:
+        """The bins, so many, and steps of sorted packed rows without weights, in one compiled call."""
+        given, n = self.given, len(packed)
+        fine = self.is_fine(n, n_bins)
+        parts, step_counts, step_ones, wrong = fit_sorted_in_steps(
+            packed, *limits_of(self.score_range), cut_ranks(n, n_bins, fine), places_of_boundaries(n, n_bins, fine),
+            slice_ranks(n), logit_places() if fine else None, self.seed, VALUES.index(given.values),
+            RECENTRINGS.index(self._recentring_for(n)), given.monotone, True, value_maps.MOST_STEPS,
         )  # fmt: skip
-        if found is None:
-            return None
-        parts, step_counts, step_ones, wrong = found
         tell_of(wrong)
-        parts["score_range"] = score_range
+        parts["score_range"] = self.score_range
         return _Made(parts, n_bins, step_counts, step_ones)
 
     def steps_of(self, source: Source) -> tuple[FittedSteps, int]:

@@ -57,7 +57,7 @@ def fit_segments(
         told_by: Told = []
         level = kind.fall_level(len(parts))
         models = [_fit_part(part, source, told_by, level, kind.event) for part, source in zip(parts, sources, strict=True)]
-        return FittedSet(set_of(parts, models, keys, kind), told_by)
+        return FittedSet(set_of(models, [part.numbers for part in parts], parts[-1].is_pool, keys, kind), told_by)
 
     return method._fit_by(fit_all, told).model_
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.ranks import fine_ranks, step_ranks
+from fastbin._core.fit import step_ranks
 from fastbin.guarantees.evidence import has_whole_ties, place_of_rest
 from fastbin.intervals.binomial import beta_quantile
 
@@ -18,7 +18,7 @@ class StepMasses:
     The ranks of all cuts are known from the numbers of samples and bins alone (`step_ranks`). A bin that begins
     at a boundary of rank kappa and ends before A samples have those with kappa < rank <= A for its own; among its T samples a
     rank k counts from its lowest one. With ties a cut moves to the first of its equal scores, and several may become one.
-    Fine steps begin between two samples of known ranks (`fine_ranks`), wherever: what lies below is between their shares.
+    Fine steps begin between two samples of known ranks, wherever: what lies below is between their shares.
     """
 
     def __init__(self, evidence: Any, ranks: Int64s | None = None, *, for_any_law: bool = False) -> None:
@@ -41,7 +41,7 @@ class StepMasses:
             self.sure[place] = 0  # nothing is known of the rest but what lies beyond it, so its samples are plain draws
         below = np.cumsum(self.samples) - self.samples
         if ranks is None:
-            ranks = (fine_ranks if fine else step_ranks)(int(counts.sum()), int(evidence.n_bins_asked))
+            ranks = step_ranks(int(counts.sum()), int(evidence.n_bins_asked), fine)
         first, end = np.searchsorted(ranks, below + self.sure, "right"), np.searchsorted(ranks, below + self.samples, "right")
         self.n_cuts = end - first
         self._ranks, self._first, self._end, self._below = ranks, first, end, below

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ from fastbin._fit.calibrator import Calibrator, Estimator
 from fastbin._fit.edges import on_fewer_bins, ties_cost_bins
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.segments import CellRows, fit_segments
+from fastbin._fit.segments import CellRows, fit_segments, sort_into_runs
 from fastbin._fit.tally import squares_of
 from fastbin._model.provenance import of_estimator
 from fastbin.binning.certified import CertifiedCalibration
@@ -115,12 +116,12 @@ def fit_set(
 ) -> FittedSet:
     """A model for each cell that is not thin, and one for all rows of those that are.
 
-    `keys` ascend, and `cells` number them; `columns` are the columns of a matrix that belong to them. Uniform-mass bins with
-    whole ties, of scores from 0 on without weights, are made for all cells in one call, in time O(n log m) for cells of m rows;
-    other fits one by one.
+    `keys` ascend, and `cells` number them; `columns` are the columns of a matrix that belong to them. Rows without weights are
+    sorted for all cells at once, in time O(n log m) for cells of m rows, where the calibrator takes sorted rows; for others,
+    the rows of each are gathered, and fitted as they are.
     """
-    if method.at_once is not None and given.sample_weight is None:
-        fitted = _fit_together(method, method.at_once, given, keys, cells, kind, columns)
+    if method.takes_sorted_rows and given.sample_weight is None:
+        fitted = _fit_sorted(method, given, keys, cells, kind, columns)
         if fitted is not None:
             return fitted
     checked = check_values(given, method.calibrator, **{kind.column: cells.codes})
@@ -143,7 +144,7 @@ def fit_set(
             if part.n_samples
             else part.without_samples(kind.event)
         )
-    return FittedSet(set_of(parts, models, keys, kind, columns), told)
+    return FittedSet(set_of(models, [part.numbers for part in parts], parts[-1].is_pool, keys, kind, columns), told)
 
 
 class CellPart(NamedTuple):
@@ -183,24 +184,26 @@ def parts_of(method: BinaryMethod, keys: Sequence[Key], counts: Int64s, kind: Ce
 
 
 def set_of(
-    parts: Sequence[CellPart], models: Sequence[BinnedModel], keys: Sequence[Key], kind: CellKind, columns: Int64s | None = None
-) -> ModelSet:
-    """The set of the fitted models."""
-    own = {keys[part.numbers[0]]: model for part, model in zip(parts, models, strict=True) if not part.is_pool}
-    pool = next(((part, model) for part, model in zip(parts, models, strict=True) if part.is_pool), None)
+    models: Sequence[BinnedModel], cells_of: Sequence[list[int]], has_pool: bool, keys: Sequence[Key], kind: CellKind,
+    columns: Int64s | None = None,
+) -> ModelSet:  # fmt: skip
+    """The set of the fitted models, each of which has one cell by its number in `keys`; the last may be the pool."""
+    n_own = len(models) - has_pool
     return ModelSet._of(
-        own, kind=kind.kind, unknown=kind.unknown if pool else "refuse", pool=pool and pool[1],
-        pooled_cells=[keys[number] for number in pool[0].numbers] if pool else [],
+        {keys[number]: model for [number], model in zip(cells_of[:n_own], models[:n_own], strict=True)}, kind=kind.kind,
+        unknown=kind.unknown if has_pool else "refuse", pool=models[-1] if has_pool else None,
+        pooled_cells=[keys[number] for number in cells_of[-1]] if has_pool else [],
         columns=None if columns is None else [keys[at] for at in np.argsort(columns)], provenance=kind.provenance,
     )  # fmt: skip
 
 
-def _fit_together(
-    method: BinaryMethod, calibrator: UniformMassBinning, given: Given, keys: Sequence[Key], cells: CellRows, kind: CellKind,
-    columns: Int64s | None,
-) -> FittedSet | None:  # fmt: skip
-    """All models in one call; ``None`` where the pool has no row to be fitted to."""
-    rows = check_rows(given.scores, given.labels, None, check_score_range(calibrator.score_range), positive=given.positive)
+def _fit_sorted(
+    method: BinaryMethod, given: Given, keys: Sequence[Key], cells: CellRows, kind: CellKind, columns: Int64s | None
+) -> FittedSet | None:
+    """All models, from rows that are sorted in their cells; ``None`` where the pool has no row to be fitted to."""
+    calibrator = method.calibrator
+    score_range = check_score_range(getattr(calibrator, "score_range", UNIT))
+    rows = check_rows(given.scores, given.labels, None, score_range, positive=given.positive)
     check_same_length(scores=rows.scores, labels=rows.labels, **{kind.column: cells.codes})
     is_pooled = kind.find_thin(keys, cells.row_counts, method.needed)
     own, n_pooled = np.flatnonzero(~is_pooled), int(np.count_nonzero(is_pooled))
@@ -209,9 +212,19 @@ def _fit_together(
         counts = np.append(counts, len(rows) - counts.sum())
         if counts[-1] == 0:
             return None
-    asked = method.bins_for(counts)
+    asked, runs = method.bins_for(counts), sort_into_runs(rows, cells, is_pooled)
+    names = [f"{kind.word} {keys[number]!r}" for number in own.tolist()] + ([_pool_name(n_pooled)] if n_pooled else [])
+    if isinstance(calibrator, CertifiedCalibration):
+        told: Told = []
+        checked, fall_level = calibrator._check(), kind.fall_level(len(names))
+        models = []
+        for name, run, n_bins in zip(names, runs.each(), asked.tolist(), strict=True):
+            with _named_fit(calibrator, name, told, fall_level, kind.event):
+                models.append(calibrator._model_of_sorted(checked, run, n_bins))
+        cells_of = [[number] for number in own.tolist()] + ([np.flatnonzero(is_pooled).tolist()] if n_pooled else [])
+        return FittedSet(set_of(models, cells_of, n_pooled > 0, keys, kind, columns), told)
     parts = fit_segments(
-        rows, cells, is_pooled, asked, scheme=calibrator.scheme, seed=check_seed(calibrator.seed),
+        runs, rows.limits, asked, scheme=calibrator.scheme, seed=check_seed(calibrator.seed),
         out_of_range=calibrator.out_of_range, monotone=calibrator.monotone,
     )  # fmt: skip
     n_bins = parts.pop("n_bins_each")
@@ -223,7 +236,6 @@ def _fit_together(
         pool=len(own) if n_pooled else -1, columns=None if columns is None else columns.astype(np.int32),
         event=kind.event.encode(), provenance=kind.provenance,
     )  # fmt: skip
-    names = [f"{kind.word} {keys[number]!r}" for number in own.tolist()] + ([_pool_name(n_pooled)] if n_pooled else [])
     told, ends, tie_ends = [], np.cumsum(n_bins), np.cumsum(np.where(parts["n_tied"] > 0, n_bins, 0))
     for number in np.flatnonzero(n_bins < asked).tolist():
         left, wanted, is_tied = int(n_bins[number]), int(asked[number]), bool(parts["n_tied"][number])
@@ -327,22 +339,23 @@ class BinaryMethod:
         return replace(self, fewest_per_bin=fewest, min_points=max(self.min_points, needed)), needed
 
     @property
-    def at_once(self) -> UniformMassBinning | None:
-        """The calibrator, where one call fits all cells."""
+    def takes_sorted_rows(self) -> bool:
+        """Whether rows that are sorted, without weights, are enough for the calibrator."""
         given = self.calibrator
+        if type(given) is CertifiedCalibration:
+            return given._check().takes_sorted_rows
         if type(given) is not UniformMassBinning or given.scheme not in ("umd", "ze") or given.ties != "whole":
-            return None
+            return False
         score_range = check_score_range(given.score_range)
-        can_be = (
+        return (
             given.delta == 0.0
             and given.edges_share == given.sampling_rate == 1.0
             and score_range is not None
             and score_range[0] >= 0.0
         )
-        return given if can_be else None
 
     def bins_for(self, n_samples: Int64s) -> Int64s:
-        """The bins of cells of so many samples where one call fits all; as `of` gives them."""
+        """The bins of cells of so many samples where the calibrator takes sorted rows; as `of` gives them."""
         if self.points_per_bin is not None:
             points = max(self.points_per_bin, self.fewest_per_bin)
             return np.maximum(1, np.minimum(n_samples // points, (n_samples + 1) // 2))
@@ -417,19 +430,26 @@ def fit_named(
 
     `fall_level` is that of the test for scores of the other class.
     """
-    said: list[str] = []
-    asked = {"_told": said, "_fall_level": fall_level, "_event": event, "_in_set": True}
-    vars(calibrator).update(asked)
-    try:
+    with _named_fit(calibrator, name, told, fall_level, event):
         if isinstance(rows, Source):
             calibrator._fit_source(rows)
         else:
             given = rows.frequencies if rows.weights is None else rows.weights
             calibrator.fit(rows.scores, rows.labels, **({} if given is None else {"sample_weight": given}))
+    return calibrator.model_
+
+
+@contextmanager
+def _named_fit(calibrator: Calibrator, name: str, told: Told, fall_level: float | None, event: str) -> Iterator[None]:
+    """A fit of `calibrator` inside is one of several: its errors name it, and its warnings are kept in `told`."""
+    said: list[str] = []
+    asked = {"_told": said, "_fall_level": fall_level, "_event": event, "_in_set": True}
+    vars(calibrator).update(asked)
+    try:
+        yield
     except FastbinError as error:
         raise (error.within(name) if isinstance(error, ArgumentError) else type(error)(f"{name}: {error}")) from error
     finally:  # whoever fits this calibrator again has a model of its own
         for attribute in asked:
             delattr(calibrator, attribute)
     told += [(name, text) for text in said]
-    return calibrator.model_

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
-from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, fine_ranks, has_fine_steps, step_ranks
+from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, has_fine_steps
+from fastbin._core.fit import step_ranks
 from fastbin._fit.edges import fine_edges
 from fastbin.scaling.value_maps import MAPS
 from fitting import assert_same_bits
@@ -250,8 +251,8 @@ def test_sizes_alone_decide(n_bins: int) -> None:
 
 
 def test_ranks_are_all_while_they_are_few() -> None:
-    assert fine_ranks(MOST_STEPS, 5).tolist() == list(range(1, MOST_STEPS + 1))
-    assert fine_ranks(5000, 10).tolist() == step_ranks(5000, 10).tolist()
+    assert step_ranks(MOST_STEPS, 5, True).tolist() == list(range(1, MOST_STEPS + 1))
+    assert step_ranks(5000, 10, True).tolist() == step_ranks(5000, 10).tolist()
 
 
 @pytest.mark.parametrize("n_more", [150, 2000])
@@ -268,7 +269,7 @@ def test_scores_without_labels_place_cuts_and_no_steps(n_more: int) -> None:
     np.testing.assert_array_equal(
         model.step_counts + model.unlabelled_counts, np.bincount(model.step(np.append(scores, more)), minlength=model.n_steps)
     )
-    ranks = fine_ranks(100 + n_more, 3).tolist()
+    ranks = step_ranks(100 + n_more, 3, True).tolist()
     assert bin_candidates(pool, 1, ranks)
     tally = list(zip(model.label_sums.tolist(), model.counts.tolist(), strict=True))
     served = [part.tolist() for part in np.split(model.values, model.first_step[1:])]

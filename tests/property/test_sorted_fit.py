@@ -11,16 +11,16 @@ import pytest
 
 import fastbin as fb
 import strategies
-from fastbin._core import fit as compiled
 from fastbin._core.fit import are_plain, groups_at_ranks, sorted_rows
-from fastbin.binning import certified, uniform_mass
+from fastbin._fit.rows import RowsSource
+from fastbin.binning import uniform_mass
 from fastbin.scaling.value_maps import MAPS
 from strategies import SCORE_SHAPES
 
 LABEL_TYPES = ["bool", "uint8", "int8", "uint32", "int32", "uint64", "int64", "float32", "float64"]
 ONLY_GENERAL = ["int16", "float16", "longdouble", ">i8"]
-# The compiled fit of each method: where it is called, and by which name.
-FITS = {fb.UniformMassBinning: (uniform_mass, "fit_rows"), fb.CertifiedCalibration: (certified, "fit_rows_in_steps")}
+# What each method sorts few rows with, for its compiled fit: where that is called, and by which name.
+FITS = {fb.UniformMassBinning: (uniform_mass, "fit_rows"), fb.CertifiedCalibration: (RowsSource, "sorted_rows")}
 METHODS = pytest.mark.parametrize("method", FITS, ids=lambda method: method.__name__)
 
 
@@ -43,10 +43,11 @@ def general_outcome(scores: Any, labels: Any, method: Any = fb.UniformMassBinnin
 
 def n_compiled(scores: Any, labels: Any, method: Any, **options: Any) -> int:
     """How many fits of one call were compiled."""
-    answers = []
-    module, name = FITS[method]
+    answers: list[Any] = []
+    caller, name = FITS[method]
+    compiled = getattr(caller, name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, name, lambda *given: answers.append(getattr(compiled, name)(*given)) or answers[-1])
+        patch.setattr(caller, name, lambda *given: answers.append(compiled(*given)) or answers[-1])
         outcome(scores, labels, method, **options)
     return sum(answer is not None for answer in answers)
 

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import fastbin as fb
-from fastbin._base.ranks import boundary_ranks, step_ranks
+from fastbin._base.ranks import boundary_ranks
+from fastbin._core.fit import step_ranks
 from fastbin.guarantees.step_masses import StepMasses
 from fastbin.intervals import clopper_pearson, sidak
+from reference import two_resolutions
 
 RNG = np.random.default_rng(20)
 
@@ -119,6 +121,7 @@ def test_the_vector_of_the_edge_bound() -> None:
 )
 def test_step_ranks(n: int, n_bins: int) -> None:
     ranks = step_ranks(n, n_bins)
+    assert n > 10**6 or ranks.tolist() == two_resolutions.fine_ranks(n, n_bins)
     assert set(boundary_ranks(n, n_bins, "umd")) <= set(ranks)
     assert (np.diff(ranks) >= 1).all()
     assert len(ranks) < max(1000, n_bins)

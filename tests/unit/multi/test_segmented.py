@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ CALIBRATORS = [
     fb.UniformMassBinning("auto"),
     fb.UniformMassBinning(4, scheme="ums", ties="random"),
     fb.UniformMassBinning(4, edges_share=0.5),
-    fb.CertifiedCalibration(4, values="isotonic"),
+    fb.CertifiedCalibration(),
+    fb.CertifiedCalibration(4, values="isotonic", sampling_rate=0.5),
+    fb.CertifiedCalibration(4, recentre="cap"),
     fb.ScalingBinning(4, scaler="none"),
     fb.ScalingBinning(4, scaler="none", scheme="split"),
     fb.FixedWidthBinning(2),
@@ -46,6 +49,26 @@ def test_any_calibrator_serves(calibrator: Any) -> None:
         rows = segment == SEGMENTS
         assert models[segment] == bare(type(calibrator)(**calibrator.get_params()).fit(SCORES[rows], LABELS[rows]).model_)
     assert models.pool.n_samples == 10
+
+
+@pytest.mark.parametrize("n_bins", ["auto", 1, 4, 30])
+@pytest.mark.parametrize("min_points", [1, 150])
+@pytest.mark.parametrize("decimals", [1, 9])
+def test_rows_sorted_for_all_segments_give_the_fits_of_each(n_bins: Any, min_points: int, decimals: int) -> None:
+    rng = np.random.default_rng(4)
+    segments = rng.choice(12, 2000, p=np.arange(1, 13) ** 2 / 650)
+    scores = np.where(segments == 11, rng.random(2000) < 0.5, rng.random(2000).round(decimals))
+    labels = rng.random(2000) < 1.0 - scores
+    told, models = [], []
+    for weights in (None, np.ones(2000, np.int64)):  # which are fitted one by one
+        fit = fb.multi.SegmentedBinning(fb.CertifiedCalibration(n_bins), min_points=min_points)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            models.append(fit.fit(scores, labels, segments, weights).model_)
+        told.append([str(warning.message) for warning in caught])
+    assert models[0] == models[1]
+    assert told[0] == told[1]
+    assert any("segment 11: all scores are exactly 0 or 1" in text for text in told[0])
 
 
 def test_the_pool_has_fewer_bins_where_its_rows_are_few() -> None:
