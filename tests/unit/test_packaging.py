@@ -20,9 +20,10 @@ PACKED = ("fastbin", "csrc", "tests", "bench", "docs")
 
 
 def is_left_behind(path: Path) -> bool:
-    """Whether a build or a run made this file, and not a person."""
+    """Whether a build, a run or the site made this file, and not a person."""
     made = {"__pycache__", "build", "_c", ".hypothesis", ".pytest_cache", ".benchmarks"}
-    return bool(made & set(path.parts)) or path.suffix in (".so", ".pyd", ".o", ".a", ".pyc")
+    of_site = path.parts[:2] in (("docs", "about"), ("docs", "reference"))
+    return bool(made & set(path.parts)) or of_site or path.suffix in (".so", ".pyd", ".o", ".a", ".pyc")
 
 
 def tree(*suffixes: str, below: Iterable[str] = PACKED) -> set[str]:
