@@ -39,7 +39,7 @@ LINEAR_COST, BY_CODE_COST, POINT_COST, COUNT_COST, SPLITTER_STEP_COST, LOOK_COST
 
 # A map that has rows looked into at no more than this cost, or than the nanoseconds that it takes to try the other maps, is
 # taken at once.
-GOOD_ENOUGH, CHOICE_COST = 0.5, 2e5
+GOOD_ENOUGH, CHOICE_COST = 0.75, 2e5
 
 
 def codes_of(scores: Array) -> Int64s:
