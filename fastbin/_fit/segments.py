@@ -15,9 +15,10 @@ import numpy as np
 from fastbin._base.array_types import Bools, Int32s, Int64s, UInt64s
 from fastbin._base.cells import Key, TextCells, as_cells
 from fastbin._base.ranks import boundary_ranks_of_runs, slice_ranks_of_runs
+from fastbin._base.suspicions import are_hard_labels
 from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows, slices_of_runs, view_to_sort
 from fastbin._core.schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
-from fastbin._fit.rows import Rows
+from fastbin._fit.rows import Rows, packed_scores
 from fastbin._fit.tally import Tally, rising
 
 
@@ -77,6 +78,14 @@ class SortedRuns(NamedTuple):
         """The rows of each model."""
         for start, stop in pairwise(self.starts.tolist()):
             yield self.packed[start:stop]
+
+    def are_hard_labels(self) -> Bools:
+        """Whether a model has many rows, whose scores are all exactly 0 or 1; bool, one for each."""
+        ends = packed_scores(self.packed[[self.starts[:-1], self.starts[1:] - 1]])
+        found: Bools = np.isin(ends[0], (0.0, 1.0)) & np.isin(ends[1], (0.0, 1.0))
+        for number in np.flatnonzero(found).tolist():
+            found[number] = are_hard_labels(packed_scores(self.packed[self.starts[number] : self.starts[number + 1]]))
+        return found
 
 
 def sort_into_runs(rows: Rows, cells: CellRows, is_pooled: Bools) -> SortedRuns:

@@ -204,8 +204,10 @@ class CertifiedCalibration(CountedBinning):
                 stacklevel=4,
             )
         model = checked.model(made, event)
+        if self.sampling_rate != 1.0:
+            model = self._to_population(model, self.sampling_rate)
         self._warn_of_rows(made.step_counts, made.step_ones, scores, 4)
-        return model if self.sampling_rate == 1.0 else self._to_population(model, self.sampling_rate)
+        return model
 
 
 class _Made(NamedTuple):

@@ -25,7 +25,7 @@ from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.group_by import FitColumns
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.multi.cells import BinaryMethod, CellKind, CellPart, FittedSet, Told, fit_named, parts_of, set_of
+from fastbin.multi.cells import BinaryMethod, CellKind, CellPart, FittedSet, SetShape, Told, fit_named, parts_of
 from fastbin.multi.segmented import SegmentedBinning
 from fastbin.tables.frames import Names
 from fastbin.tables.labels import MISSING, Fault, needs_rows, no_samples, refuse
@@ -57,7 +57,8 @@ def fit_segments(
         told_by: Told = []
         level = kind.fall_level(len(parts))
         models = [_fit_part(part, source, told_by, level, kind.event) for part, source in zip(parts, sources, strict=True)]
-        return FittedSet(set_of(models, [part.numbers for part in parts], parts[-1].is_pool, keys, kind), told_by)
+        shape = SetShape([part.numbers for part in parts], parts[-1].is_pool, keys, kind)
+        return FittedSet(shape.set_of(models), told_by)
 
     return method._fit_by(fit_all, told).model_
 

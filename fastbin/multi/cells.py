@@ -26,13 +26,13 @@ from fastbin._base.checks import (
     compare_labels,
 )
 from fastbin._base.errors import ArgumentError, FastbinError, GuaranteeError, InputError, InputTypeError, Wording, by_name
-from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, are_hard_labels, on_falling
+from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, on_falling
 from fastbin._core.fit import lower_half
 from fastbin._fit.calibrator import Calibrator, Estimator
 from fastbin._fit.edges import on_fewer_bins, ties_cost_bins
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, check_rows
-from fastbin._fit.segments import CellRows, fit_segments, sort_into_runs
+from fastbin._fit.segments import CellRows, SortedRuns, fit_segments, sort_into_runs
 from fastbin._fit.tally import squares_of
 from fastbin._model.provenance import of_estimator
 from fastbin.binning.certified import CertifiedCalibration
@@ -144,7 +144,8 @@ def fit_set(
             if part.n_samples
             else part.without_samples(kind.event)
         )
-    return FittedSet(set_of(models, [part.numbers for part in parts], parts[-1].is_pool, keys, kind, columns), told)
+    shape = SetShape([part.numbers for part in parts], parts[-1].is_pool, keys, kind, columns)
+    return FittedSet(shape.set_of(models), told)
 
 
 class CellPart(NamedTuple):
@@ -183,18 +184,31 @@ def parts_of(method: BinaryMethod, keys: Sequence[Key], counts: Int64s, kind: Ce
     return parts
 
 
-def set_of(
-    models: Sequence[BinnedModel], cells_of: Sequence[list[int]], has_pool: bool, keys: Sequence[Key], kind: CellKind,
-    columns: Int64s | None = None,
-) -> ModelSet:  # fmt: skip
-    """The set of the fitted models, each of which has one cell by its number in `keys`; the last may be the pool."""
-    n_own = len(models) - has_pool
-    return ModelSet._of(
-        {keys[number]: model for [number], model in zip(cells_of[:n_own], models[:n_own], strict=True)}, kind=kind.kind,
-        unknown=kind.unknown if has_pool else "refuse", pool=models[-1] if has_pool else None,
-        pooled_cells=[keys[number] for number in cells_of[-1]] if has_pool else [],
-        columns=None if columns is None else [keys[at] for at in np.argsort(columns)], provenance=kind.provenance,
-    )  # fmt: skip
+class SetShape(NamedTuple):
+    """The cells of the models of a set."""
+
+    cells_of: Sequence[list[int]]  # of each model, by their numbers in `keys`
+    has_pool: bool  # the last one; others have one cell each
+    keys: Sequence[Key]
+    kind: CellKind
+    columns: Int64s | None = None  # of a matrix that belong to the keys
+
+    def names(self) -> list[str]:
+        """How each model is called in messages."""
+        own = self.cells_of[:-1] if self.has_pool else self.cells_of
+        names = [f"{self.kind.word} {self.keys[number]!r}" for [number] in own]
+        return [*names, _pool_name(len(self.cells_of[-1]))] if self.has_pool else names
+
+    def set_of(self, models: Sequence[BinnedModel]) -> ModelSet:
+        """The set of the fitted models."""
+        n_own, keys, columns = len(models) - self.has_pool, self.keys, self.columns
+        return ModelSet._of(
+            {keys[number]: model for [number], model in zip(self.cells_of[:n_own], models[:n_own], strict=True)},
+            kind=self.kind.kind, unknown=self.kind.unknown if self.has_pool else "refuse",
+            pool=models[-1] if self.has_pool else None,
+            pooled_cells=[keys[number] for number in self.cells_of[-1]] if self.has_pool else [],
+            columns=None if columns is None else [keys[at] for at in np.argsort(columns)], provenance=self.kind.provenance,
+        )  # fmt: skip
 
 
 def _fit_sorted(
@@ -206,50 +220,57 @@ def _fit_sorted(
     rows = check_rows(given.scores, given.labels, None, score_range, positive=given.positive)
     check_same_length(scores=rows.scores, labels=rows.labels, **{kind.column: cells.codes})
     is_pooled = kind.find_thin(keys, cells.row_counts, method.needed)
-    own, n_pooled = np.flatnonzero(~is_pooled), int(np.count_nonzero(is_pooled))
-    counts = cells.row_counts[own]
-    if n_pooled:
+    counts, pooled = cells.row_counts[~is_pooled], np.flatnonzero(is_pooled).tolist()
+    if pooled:
         counts = np.append(counts, len(rows) - counts.sum())
         if counts[-1] == 0:
             return None
+    cells_of = [[number] for number in np.flatnonzero(~is_pooled).tolist()] + [pooled] * bool(pooled)
+    shape = SetShape(cells_of, bool(pooled), keys, kind, columns)
     asked, runs = method.bins_for(counts), sort_into_runs(rows, cells, is_pooled)
-    names = [f"{kind.word} {keys[number]!r}" for number in own.tolist()] + ([_pool_name(n_pooled)] if n_pooled else [])
-    if isinstance(calibrator, CertifiedCalibration):
-        told: Told = []
-        checked, fall_level = calibrator._check(), kind.fall_level(len(names))
-        models = []
-        for name, run, n_bins in zip(names, runs.each(), asked.tolist(), strict=True):
-            with _named_fit(calibrator, name, told, fall_level, kind.event):
-                models.append(calibrator._model_of_sorted(checked, run, n_bins))
-        cells_of = [[number] for number in own.tolist()] + ([np.flatnonzero(is_pooled).tolist()] if n_pooled else [])
-        return FittedSet(set_of(models, cells_of, n_pooled > 0, keys, kind, columns), told)
+    if not isinstance(calibrator, CertifiedCalibration):
+        return _bins_of_runs(calibrator, runs, rows.limits, asked, shape)
+    told: Told = []
+    checked, models = calibrator._check(), []
+    level = kind.fall_level(len(cells_of))
+    for name, run, n_bins in zip(shape.names(), runs.each(), asked.tolist(), strict=True):
+        with _named_fit(calibrator, name, told, level, kind.event):
+            models.append(calibrator._model_of_sorted(checked, run, n_bins))
+    return FittedSet(shape.set_of(models), told)
+
+
+def _bins_of_runs(calibrator: Any, runs: SortedRuns, limits: tuple[float, float], asked: Int64s, shape: SetShape) -> FittedSet:
+    """The uniform-mass bins of all models in one call, and what the fit of each would have told."""
     parts = fit_segments(
-        runs, rows.limits, asked, scheme=calibrator.scheme, seed=check_seed(calibrator.seed),
+        runs, limits, asked, scheme=calibrator.scheme, seed=check_seed(calibrator.seed),
         out_of_range=calibrator.out_of_range, monotone=calibrator.monotone,
     )  # fmt: skip
     n_bins = parts.pop("n_bins_each")
-    model_of_key = np.full(len(keys), len(own), np.int32)
-    model_of_key[own] = np.arange(len(own))
+    cells_of, has_pool, keys, kind, columns = shape
+    model_of_key = np.empty(len(keys), np.int32)
+    model_of_key[np.concatenate(cells_of)] = np.repeat(np.arange(len(cells_of)), [len(numbers) for numbers in cells_of])
     made = ModelSet._create_flat(
         [*map(str, keys)] if isinstance(keys[0], str) else np.array(keys, np.int64), model_of_key, n_bins, **parts,
-        kind=list(SET_KINDS).index(kind.kind), unknown=UNKNOWN.index(kind.unknown if n_pooled else "refuse"),
-        pool=len(own) if n_pooled else -1, columns=None if columns is None else columns.astype(np.int32),
+        kind=list(SET_KINDS).index(kind.kind), unknown=UNKNOWN.index(kind.unknown if has_pool else "refuse"),
+        pool=len(cells_of) - 1 if has_pool else -1, columns=None if columns is None else columns.astype(np.int32),
         event=kind.event.encode(), provenance=kind.provenance,
     )  # fmt: skip
-    told, ends, tie_ends = [], np.cumsum(n_bins), np.cumsum(np.where(parts["n_tied"] > 0, n_bins, 0))
+    told: Told = []
+    names, ends, tie_ends = shape.names(), np.cumsum(n_bins), np.cumsum(np.where(parts["n_tied"] > 0, n_bins, 0))
     for number in np.flatnonzero(n_bins < asked).tolist():
         left, wanted, is_tied = int(n_bins[number]), int(asked[number]), bool(parts["n_tied"][number])
         counts = parts["counts"][ends[number] - left : ends[number]]
         tie_counts = parts["tie_counts"][tie_ends[number] - left : tie_ends[number]] if is_tied else None
-        if ties_cost_bins(counts, tie_counts, wanted, getattr(calibrator, "scheme", "umd")):
+        if ties_cost_bins(counts, tie_counts, wanted, calibrator.scheme):
             told.append((names[number], on_fewer_bins(left, wanted, may_share=is_tied)))
-    if are_hard_labels(rows.scores):
-        told += [(name, HARD_LABELS) for name in names]
-    elif calibrator._expects_rise() and (level := kind.fall_level(len(n_bins))) is not None:
-        for name, start, end in zip(names, [0, *ends[:-1].tolist()], ends.tolist(), strict=False):
-            falling = on_falling(*lower_half(parts["counts"][start:end], parts["label_sums"][start:end]), level)
-            if falling is not None:
-                told.append((name, falling))
+    are_hard = runs.are_hard_labels()
+    told += [(names[number], HARD_LABELS) for number in np.flatnonzero(are_hard).tolist()]
+    level = kind.fall_level(len(names)) if calibrator._expects_rise() else None
+    for number in [] if level is None else np.flatnonzero(~are_hard).tolist():
+        bins = slice(ends[number] - n_bins[number], ends[number])
+        falling = on_falling(*lower_half(parts["counts"][bins], parts["label_sums"][bins]), level or LEVEL)
+        if falling is not None:
+            told.append((names[number], falling))
     return FittedSet(made, told)
 
 

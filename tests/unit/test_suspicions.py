@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import hypergeom
 
 import fastbin as fb
-from fastbin._base.suspicions import LEVEL, MOST_EXACT, around_the_median, falling_p, on_falling
+from fastbin._base.suspicions import HARD_LABELS, LEVEL, MOST_EXACT, around_the_median, falling_p, on_falling
 from fastbin._core.fit import lower_half
 
 RNG = np.random.default_rng(3)
@@ -95,6 +95,16 @@ def test_segments_are_told_of_once(calibrator: Any) -> None:
     assert re.match("2 of 3 models, the first that of segment 0: " + FALLS, text)
     table = pa.table({"s": scores, "y": LABELS, "g": SEGMENTS})
     assert told(fb.engines.fit, table, score="s", label="y", segment="g", calibrator=calibrator) == [text]
+
+
+@pytest.mark.parametrize("calibrator", [fb.UniformMassBinning(5), fb.CertifiedCalibration(5), fb.IsotonicCalibration()])
+def test_a_segment_of_hard_scores_is_told_of(calibrator: Any) -> None:
+    """Each by its own rows, as by a fit of it alone: others have probabilities, or are too few to say."""
+    segments = np.where(np.arange(len(SCORES)) < 20, 9, SEGMENTS)
+    scores = np.where(np.isin(segments, (1, 9)), (SCORES > 0.5).astype(float), SCORES)
+    set_of = fb.multi.SegmentedBinning(calibrator, min_points=10)
+    hard = [text for text in told(set_of.fit, scores, LABELS, segments) if HARD_LABELS in text]
+    assert [text.partition(":")[0] for text in hard] == ["1 of 4 models, the first that of segment 1"]
 
 
 def test_segments_share_the_level() -> None:
