@@ -1,4 +1,4 @@
-"""The house keeps its order: who may import whom, how long files and functions may get, and what no file is called.
+"""The house keeps its order: who may import whom, how long files and functions may get, what stands twice, and names of files.
 
 Imports are read from the source, also those inside functions and in Cython, and not by importing. The table of layers is that
 of CONTRIBUTING.md.
@@ -7,9 +7,11 @@ of CONTRIBUTING.md.
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -185,23 +187,38 @@ def test_one_word_is_one_class() -> None:
     assert set(twice) >= STAND_TWICE, f"no longer twice, take it off the list: {STAND_TWICE - set(twice)}"
 
 
-def python_functions(path: Path) -> Iterator[tuple[str, int]]:
-    """Each function of a Python file with its length, its docstring not counted."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+class Function(NamedTuple):
+    """A function of any of the languages, by its lines in its file: the head, and the body without its docstring."""
+
+    name: str  # with its file
+    head: dict[int, str]
+    body: dict[int, str]
+
+
+def numbered(lines: list[str], first: int, end: int) -> dict[int, str]:
+    return {number: lines[number] for number in range(first, end)}
+
+
+def python_functions(path: Path) -> Iterator[Function]:
+    """Each function of a Python file."""
+    text = path.read_text(encoding="utf8")
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            assert node.end_lineno is not None
-            length = node.end_lineno - node.lineno + 1
-            if ast.get_docstring(node) is not None and (end := node.body[0].end_lineno) is not None:
-                length -= end - node.body[0].lineno + 1
-            yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", length
+            start, end = node.body[0], node.end_lineno
+            assert start.end_lineno is not None
+            assert end is not None
+            first = start.lineno - 1 if ast.get_docstring(node) is None else start.end_lineno
+            name = f"{path.relative_to(ROOT)} {node.name}"
+            yield Function(name, numbered(lines, node.lineno - 1, start.lineno - 1), numbered(lines, first, end))
 
 
 CYTHON_FUNCTION = re.compile(r"^(\s*)(?:def|cdef(?!\s+class)|cpdef)\s[^\n]*?(\w+)\(")
 
 
-def cython_functions(path: Path) -> Iterator[tuple[str, int]]:
+def cython_functions(path: Path) -> Iterator[Function]:
     """The same for Cython: a function ends where a line is indented no deeper than its head (the closing bracket aside)."""
-    text = STRINGS.sub("", path.read_text(encoding="utf8"))
+    text = STRINGS.sub(lambda match: "\n" * match.group().count("\n"), path.read_text(encoding="utf8"))
     lines = text.splitlines()
     for start, line in enumerate(lines):
         head = CYTHON_FUNCTION.match(line)
@@ -210,18 +227,24 @@ def cython_functions(path: Path) -> Iterator[tuple[str, int]]:
         end = start + 1
         while end < len(lines) and (not lines[end].strip() or lines[end].startswith((head[1] + " ", head[1] + ")"))):
             end += 1
-        yield f"{path.relative_to(ROOT)} {head[2]}", len("\n".join(lines[start:end]).rstrip().splitlines())
+        first = next((number + 1 for number in range(start, end) if lines[number].rstrip().endswith(":")), end)
+        body = {number: lines[number] for number in range(first, end) if lines[number].strip()}
+        yield Function(f"{path.relative_to(ROOT)} {head[2]}", numbered(lines, start, first), body)
 
 
-def c_functions(path: Path) -> Iterator[tuple[str, int]]:
+def c_functions(path: Path) -> Iterator[Function]:
     """The same for C, where a body is closed by a brace in the first column."""
     lines = path.read_text(encoding="utf8").splitlines()
     start = None
     for number, line in enumerate(lines):
         if start is None and re.match(r"\w[^;#]*\(", line) and not line.startswith(("typedef", "struct", "enum")):
-            start = number
+            start = None if line.endswith("}") else number  # a body in the line of its head is none to speak of
         elif start is not None and line.startswith("}"):
-            yield f"{path.relative_to(ROOT)}:{start + 1} {lines[start]}", number - start + 1
+            first = next(at + 1 for at in range(start, number + 1) if "{" in lines[at])
+            name = re.findall(r"(\w+)\(", lines[start])[0]
+            yield Function(
+                f"{path.relative_to(ROOT)} {name}", numbered(lines, start, first), numbered(lines, first, number + 1)
+            )
             start = None
         elif start is not None and line.endswith(";") and not any("{" in inner for inner in lines[start : number + 1]):
             start = None  # a declaration
@@ -236,10 +259,110 @@ def c_functions(path: Path) -> Iterator[tuple[str, int]]:
     ],
 )
 def test_no_function_is_a_giant(
-    functions: Callable[[Path], Iterator[tuple[str, int]]], suffixes: tuple[str, ...], folders: tuple[str, ...]
+    functions: Callable[[Path], Iterator[Function]], suffixes: tuple[str, ...], folders: tuple[str, ...]
 ) -> None:
-    lengths = dict(found for path in source_files(*suffixes, below=folders) for found in functions(path))
+    found = [function for path in source_files(*suffixes, below=folders) for function in functions(path)]
+    lengths = [len(function.head) + len(function.body) for function in found]
     assert len(lengths) > 20
-    assert max(lengths.values()) > 20, "the longest function found is suspiciously short"
-    giants = {name: length for name, length in lengths.items() if length > MAX_FUNCTION_LINES}
+    assert max(lengths) > 20, "the longest function found is suspiciously short"
+    giants = {function.name: length for function, length in zip(found, lengths, strict=True) if length > MAX_FUNCTION_LINES}
     assert not giants, f"more than {MAX_FUNCTION_LINES} lines: {giants}"
+
+
+# ------------------------------------------------------------------------------------------------- what stands twice
+
+MOST_ALIKE = 5  # lines of code
+TOKEN = re.compile(r"[fr]*\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|#.*|[^\W\d]\w*|\d[\w.]*|\S")
+WORDS = {*keyword.kwlist, "switch", "case", "do", "struct", "const", "static", "int", "double", "char", "void", "size_t", "cdef"}  # fmt: skip
+
+
+def shapes(function: Function) -> list[tuple[int, str]]:
+    """The lines of code of a body, in which each name, number and text is as good as any other; texts alone are none."""
+    found = []
+    for number, line in sorted(function.body.items()):
+        if line.lstrip().startswith(("/*", "* ", "*/")):
+            continue
+        tokens = [token for token in TOKEN.findall(re.sub(r"/\*.*?\*/", "", line)) if not token.startswith("#")]
+        if any(token in WORDS or re.match(r"[^\W\d]\w*$", token) for token in tokens):
+            shape = (token if token in WORDS or not re.match(r"[\w\"']", token) else "name" for token in tokens)
+            found.append((number, " ".join(shape)))
+    return found
+
+
+def alike(functions: list[Function]) -> set[tuple[str, str]]:
+    """The pairs of functions that share a run of more than `MOST_ALIKE` lines of one shape."""
+    runs: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    lines = [shapes(function) for function in functions]
+    for at, found in enumerate(lines):
+        for first in range(len(found) - MOST_ALIKE):
+            run = tuple(shape for _, shape in found[first : first + MOST_ALIKE + 1])
+            runs.setdefault(run, []).append((at, first))
+    pairs = set()
+    for places in runs.values():
+        for (one, i), (other, j) in combinations(places, 2):
+            name, other_name = functions[one].name, functions[other].name
+            apart = abs(lines[one][i][0] - lines[other][j][0])
+            # Less apart in one file, a run overlaps itself, or is in a function and in the one around it.
+            if apart > MOST_ALIKE or name.split()[0] != other_name.split()[0]:
+                pairs.add((name, other_name))
+    return pairs
+
+
+# Pairs that share more, each in "file function", and why one function would not do.
+MAY_BE_ALIKE = {
+    ("bench/papers/cifar10_top_label.py _scikit_learn", "bench/papers/cifar10_top_label.py _mapie"): "another library each",
+    ("csrc/src/file.c fastbin_model_load", "csrc/src/file.c fastbin_set_load"): "of two types, which C tells apart",
+    ("csrc/src/format.c fastbin_model_read", "csrc/src/set_format.c fastbin_set_read"): "of two types, which C tells apart",
+    ("csrc/src/format.c put_section", "csrc/src/format.c put_section"): "a line for each section",
+    ("csrc/src/format.c take_core", "csrc/src/format.c take_rates"): "a line for each number",
+    ("csrc/src/index_packed.c search_packed", "csrc/src/index_small.c search_small"): "a loop around a kernel that is inlined",
+    ("csrc/src/status.c fastbin_status_string", "csrc/src/status.c fastbin_status_string"): "a line for each status",
+    ("csrc/src/validate.c is_scheme", "csrc/src/validate.c is_scheme"): "a line for each scheme",
+    ("fastbin/_core/model_owner.pxi _read_into", "fastbin/_core/set_owner.pxi _read_into"): "of two types, which C tells apart",
+    ("fastbin/assess/calibration_tests.py _tests_of_all", "fastbin/assess/calibration_tests.py _tests_of_all"): "a line a test",
+    ("fastbin/assess/calibration_tests.py _tests_of_all", "tests/simulation/calibration_levels.py of_cells"): "a line a test",
+    ("fastbin/decide/thresholds.py _between", "tests/reference/decide.py between"): "the rule is its own definition",
+}
+
+
+def test_no_code_stands_twice() -> None:
+    """Neither word for word nor in shape, but for the pairs above."""
+    found: set[tuple[str, str]] = set()
+    for read, suffixes, folders in (
+        (python_functions, (".py",), ("fastbin", "tests", "bench")),
+        (cython_functions, (".pyx", ".pxi"), ("fastbin",)),
+        (c_functions, (".c",), ("csrc/src", "csrc/fit")),
+    ):
+        functions = [function for path in source_files(*suffixes, below=folders) for function in read(path)]
+        assert sum(len(shapes(function)) for function in functions) > 2000, "the readers see little of the code"
+        found |= alike(functions)
+    assert found <= set(MAY_BE_ALIKE), sorted(found - set(MAY_BE_ALIKE))
+    assert found >= set(MAY_BE_ALIKE), f"alike no longer, take them off the list: {set(MAY_BE_ALIKE) - found}"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "read", "one", "other"),
+    [
+        (".py", python_functions, "def f(a):\n    'text'\n", "def g(b, c):\n"),
+        (".pyx", cython_functions, "def f(a):\n", "cdef g(\n    b, c,\n):\n"),
+        (".c", c_functions, "int f(int a) {\n", "static int g(int b,\n             int c) {\n"),
+    ],
+)
+def test_what_is_alike_is_seen(
+    suffix: str,
+    read: Callable[[Path], Iterator[Function]],
+    one: str,
+    other: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same six lines with other names and numbers, and not five of them."""
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    end = "\n}\n" if suffix == ".c" else "\n\n\n"
+    body = ["a = a + 1;", "b = a * 2;", "c = f(a, b);", "d = c - b;", "e = d / 2;", "g(e);"]
+    file = tmp_path / f"code{suffix}"
+    for n_lines in (5, 6):
+        mine = "\n".join(f"    {line}" for line in body[:n_lines])
+        yours = "\n".join(f"    {re.sub('[a-e]', 'other', line)}".replace("1", "x") for line in body[:n_lines])
+        file.write_text(f"{one}{mine}{end}{other}{yours}{end}")
+        assert alike(list(read(file))) == (set() if n_lines < 6 else {(f"code{suffix} f", f"code{suffix} g")})
