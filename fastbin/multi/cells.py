@@ -24,6 +24,7 @@ from fastbin._base.checks import (
     check_scores,
     check_seed,
     compare_labels,
+    no_samples,
 )
 from fastbin._base.errors import ArgumentError, FastbinError, GuaranteeError, InputError, InputTypeError, Wording, by_name
 from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, on_falling
@@ -129,7 +130,10 @@ def fit_set(
     # Numbers of 16 bits are sorted in linear time.
     order = np.argsort(numbers.astype(np.uint16) if len(keys) <= 2**16 else numbers, kind="stable")
     in_cells = checked.take(order)
-    parts = parts_of(method, keys, count_samples(checked, numbers, len(keys)), kind)
+    counts = count_samples(checked, numbers, len(keys))
+    if not counts.any():
+        raise no_samples()
+    parts = parts_of(method, keys, counts, kind)
     ends = np.cumsum(cells.row_counts)
     told: Told = []
     models = []

@@ -63,13 +63,14 @@ def segmented(
     scores: Sequence[float], labels: Sequence[int], segments: Sequence[Key], n_bins: int, scheme: str = "umd", *,
     min_points: int = 50, weights: Sequence[int] | None = None,
 ) -> Cells:  # fmt: skip
-    """`n_bins` for each segment of `min_points` samples or more that has enough for them; the others pooled."""
+    """`n_bins` for each segment of `min_points` samples or more that has enough for them; the others pooled, if they have any."""
     needed = n_bins if scheme == "umb" else 2 * n_bins - 1
     sizes = Counter[Key]()
     for key, weight in zip(segments, [1] * len(scores) if weights is None else weights, strict=True):
         sizes[key] += weight
     own = {key for key, size in sizes.items() if size >= max(min_points, needed)}
-    cells = _divided(scores, labels, segments, sorted(set(segments)), weights, own)
+    seen = sorted(key for key, size in sizes.items() if size)
+    cells = _divided(scores, labels, segments, seen, weights, own)
     for part in cells.own.values():
         part.n_bins = n_bins
     if cells.pool:

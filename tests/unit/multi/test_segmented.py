@@ -13,6 +13,7 @@ import fastbin as fb
 from fastbin._fit.rows import Rows
 from fastbin.multi.cells import fit_named
 from fitting import bare
+from wordings import refuses
 
 RNG = np.random.default_rng(20)
 N = 600
@@ -114,6 +115,13 @@ def test_a_calibrator_knows_how_many_samples_it_needs(calibrator: Any, needed: i
         if needed > 1:
             with pytest.raises(fb.InputError, match=r"too few|needs? at least|leave"):
                 calibrator.fit(scores[:-1], labels[:-1])
+
+
+def test_rows_that_all_stand_0_times_are_no_samples() -> None:
+    none = np.zeros(N, np.int64)
+    for calibrator in (None, fb.UniformMassBinning(2), fb.IsotonicCalibration()):
+        refuses("InputError sample_weight", fb.multi.SegmentedBinning(calibrator).fit, SCORES, LABELS, SEGMENTS, none)
+    refuses("InputError sample_weight", fb.multi.TopLabelBinning().fit, np.stack([SCORES, 1 - SCORES], 1), LABELS, none)
 
 
 def test_refused_thin_segments_are_named() -> None:
