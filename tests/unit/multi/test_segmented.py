@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wordings import refuses
 
 import fastbin as fb
 from fastbin._fit.rows import Rows
 from fastbin.multi.cells import fit_named
 from fitting import bare
-from wordings import refuses
 
 RNG = np.random.default_rng(20)
 N = 600
