@@ -63,7 +63,7 @@ def segmented(
     scores: Sequence[float], labels: Sequence[int], segments: Sequence[Key], n_bins: int, scheme: str = "umd", *,
     min_points: int = 50, weights: Sequence[int] | None = None,
 ) -> Cells:  # fmt: skip
-    """`n_bins` for each segment of `min_points` samples or more that has enough for them; the others pooled, if they have any."""
+    """`n_bins` for each segment of `min_points` samples or more that has enough for them; the others with samples pooled."""
     needed = n_bins if scheme == "umb" else 2 * n_bins - 1
     sizes = Counter[Key]()
     for key, weight in zip(segments, [1] * len(scores) if weights is None else weights, strict=True):
