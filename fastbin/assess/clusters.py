@@ -253,7 +253,7 @@ def cluster_intervals(
         "upper": all of alpha is for upper ends, and lower ends are at the end of the scale; "lower" mirrored.
     {positive}
     seed : int
-        Of the order of bets, and of the resamples, in [0, 2**64).
+        Of the resamples, in [0, 2**64).
 
     Returns
     -------
@@ -268,8 +268,8 @@ def cluster_intervals(
     Notes
     -----
     Clusters are independent draws; inside a cluster labels may depend on one another in any way. The exact intervals are those
-    of the mean of the clusters' mean labels, or mean labels - predictions, by bets in random order, as in
-    `fastbin.intervals.betting_in_order` (docs/guarantees.md, Theorem F28), and hold for any number of clusters. They are about
+    of the mean of the clusters' mean labels, or mean labels - predictions, by the bets of `fastbin.intervals.betting`
+    (docs/guarantees.md, Theorem F28), and hold for any number of clusters. They are about
     a random row of a random cluster; of a grade, about a random row of the grade in a random cluster that has one there. Where
     clusters are of one size, and without grades, that is a random row.
 
@@ -287,7 +287,7 @@ def cluster_intervals(
     >>> y = rng.random(2000) < np.repeat(rng.beta(2.0, 8.0, 500), 4)
     >>> found = cluster_intervals(np.full(2000, 0.2), y, customer)
     >>> found.n_clusters.tolist(), found.intervals.round(3).tolist(), found.bootstrap.round(3).tolist()
-    ([500], [[0.177, 0.223]], [[0.183, 0.214]])
+    ([500], [[0.172, 0.227]], [[0.183, 0.214]])
     """
     alpha, side, seed = check_alpha(alpha), check_side(side), check_seed(seed)
     check_same_index(p=p, y=y, cluster=cluster, by=by)
@@ -322,7 +322,7 @@ def _part(labels: Float64s, predictions: Float64s, codes: Int64s, alpha: float, 
     codes, gaps = np.unique(codes[order], return_inverse=True)[1].ravel(), labels - predictions
     sizes, ones, excess = np.bincount(codes), np.bincount(codes, labels), np.bincount(codes, gaps)
     rates, mean_gaps = ones / sizes, excess / sizes
-    gap_ends = 2.0 * ends_of_mean(_shuffled(np.clip((mean_gaps + 1.0) / 2.0, 0.0, 1.0), seed), alpha, side) - 1.0
+    gap_ends = 2.0 * ends_of_mean(np.clip((mean_gaps + 1.0) / 2.0, 0.0, 1.0), alpha, side) - 1.0
     resampled = _bootstrap(sizes, np.stack([ones, excess], axis=1), seed)
     if len(np.unique(labels)) < 2 or len(sizes) < 2:
         resampled = np.full_like(resampled, np.nan)
@@ -333,13 +333,8 @@ def _part(labels: Float64s, predictions: Float64s, codes: Int64s, alpha: float, 
         row_ends = found[0], found[1]
     return (
         len(labels), len(sizes), Agreement.of(gaps, codes).design_effect, rates.mean(), (rates - mean_gaps).mean(),
-        ends_of_mean(_shuffled(rates, seed), alpha, side), gap_ends, labels.mean(), *row_ends,
+        ends_of_mean(rates, alpha, side), gap_ends, labels.mean(), *row_ends,
     )  # fmt: skip
-
-
-def _shuffled(values: Float64s, seed: int) -> Float64s:
-    """In an order that the seed draws, whatever the order of the clusters is."""
-    return np.random.Generator(np.random.PCG64(seed)).permutation(np.sort(values))
 
 
 def _bootstrap(sizes: Int64s, sums: Float64s, seed: int) -> Float64s:

@@ -15,7 +15,7 @@ miss, not the level of confidence. Counts are at most 2**53. Outside these range
 `stitched`, `beta_binomial`                 valid at every count of a growing bin at once
 `self_normalised_hoeffding`,                for importance-weighted samples with a known bound on the weight
 `weighted_empirical_bernstein`,
-`betting`, `betting_in_order`
+`betting`
 ==========================================  ===================================================================
 """
 
@@ -23,12 +23,11 @@ from __future__ import annotations
 
 from fastbin.intervals.anytime import beta_binomial, stitched
 from fastbin.intervals.binomial import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
-from fastbin.intervals.weighted import betting, betting_in_order, self_normalised_hoeffding, weighted_empirical_bernstein
+from fastbin.intervals.weighted import betting, self_normalised_hoeffding, weighted_empirical_bernstein
 
 __all__ = [
     "beta_binomial",
     "betting",
-    "betting_in_order",
     "bonferroni",
     "clopper_pearson",
     "empirical_bernstein",

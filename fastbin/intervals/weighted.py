@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from fastbin._base.array_types import Bools, Float64s, Int64s, UInt8s
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s
 from fastbin._base.checks import (
     check_count,
     check_labels,
     check_level,
     check_same_length,
     check_sample_weight,
-    check_seed,
     refuse_first,
 )
 from fastbin._base.docstrings import shared_docs
@@ -235,12 +234,12 @@ def theorem10(
 # ------------------------------------------------------------------------------------------------- by betting
 
 
-# The stakes of `betting`, as fractions of the largest that cannot go bankrupt. The best one is about
-# sqrt(2 ln(2 / alpha) / (count variance)): from 0.95 for a handful of samples down to 0.001 for a million.
-_STAKES = tuple(float(stake) for stake in np.geomspace(0.001, 0.95, 14))
-
-# The largest fraction that `betting_in_order` stakes, so that no factor falls below 1/4.
-_BOLDEST = 0.75
+# The stakes that are bet at once, in multiples of the best one where every sample has the largest weight and the label
+# varies as theta (1 - theta) lets it, and what each of them is given. Lighter samples, and outcomes that vary less, are worth
+# larger multiples. No stake is so large that a factor falls below 1/20.
+_MULTIPLES = 2.0 ** (np.arange(10) / 2.0)
+_SHARES = np.array([11.0 / 10.0 / ((j + 1) * (j + 2)) for j in range(10)])
+_BOLDEST = 0.95
 
 
 @shared_docs(weighted_empirical_bernstein.__doc__)
@@ -250,20 +249,21 @@ def betting(
     alpha: float,
     weight_bound: Any,
     *,
-    stakes: tuple[float, ...] = _STAKES,
+    stakes: tuple[float, ...] | None = None,
     bins: Any = None,
     n_bins: int | None = None,
 ) -> Float64s:
     """Bets against theta whose fortune, if theta is true, has mean 1: theta is rejected when the fortune reaches 2 / alpha.
 
-    The fortune is the mean over `stakes` k of the products over samples of 1 + k (w / U)(Y / theta - 1), which is at least 0
-    and has mean 1 at the true theta; so Markov's inequality bounds the chance of a miss. The same with labels exchanged gives
-    the other end. The result does not depend on the order of the samples. `betting_in_order` does, and is narrower by about
-    a fifth where weights are within a small factor of each other, but wider where a few samples carry most of the weight.
+    The fortune is a mean, over stakes l, of the products over samples of 1 + l (w / U)(Y - theta), which is at least 0 and has
+    mean 1 at the true theta; so Markov's inequality bounds the chance of a miss. The same with labels exchanged gives the
+    other end. The stakes are c sqrt(2 ln(2 / alpha) / (count theta (1 - theta))), at most 0.95 / theta, for c = 1, sqrt 2, 2,
+    ..., 16 sqrt 2, of which the j-th, from 0, is given a share in proportion to 1 / ((j + 1)(j + 2)). The result does not
+    depend on the order of the samples.
 
     {Parameters}
-    stakes : tuple of float
-        Fractions k in (0, 1), chosen before the data.
+    stakes : tuple of float, optional
+        Fractions k in (0, 1), chosen before the data: equal shares bet k / theta.
 
     {Returns}
 
@@ -271,118 +271,59 @@ def betting(
 
     Notes
     -----
-    The fortune falls as theta rises, so each end is found by bisection, to 2^-46. Time O(46 len(stakes) n), memory
-    O(len(stakes) n) for the n different weights of a bin.
+    The fortune falls as theta rises, so each end is found by bisection, to 2^-46. Time O(460 n) for the n different samples of
+    a bin.
 
     Examples
     --------
     >>> betting([0.5, 1.5] * 500, [1, 0] * 500, alpha=0.01, weight_bound=1.5).round(4)
-    array([[0.2066, 0.2992]])
+    array([[0.2102, 0.2945]])
     """
     rows = WeighedRows(weights, labels, weight_bound, bins, n_bins)
-    if not stakes or not all(0.0 < stake < 1.0 for stake in stakes):
+    if stakes is not None and (not stakes or not all(0.0 < stake < 1.0 for stake in stakes)):
         raise InputError(None, "it must hold fractions strictly between 0 and 1", argument="stakes", value=stakes)
     threshold = math.log(2.0 / check_level(alpha))
-    intervals = np.empty((rows.n_bins, 2))
-    for b, (relative, y) in enumerate(rows.per_bin()):
-        intervals[b, 0] = _betting_end(relative[y == 1], relative[y == 0], stakes, threshold)
-        intervals[b, 1] = 1.0 - _betting_end(relative[y == 0], relative[y == 1], stakes, threshold)
-    return intervals
+    ends = [[_lower_end(relative, outcomes, threshold, stakes) for outcomes in (y, 1.0 - y)] for relative, y in rows.per_bin()]
+    low, mirrored = np.array(ends).T
+    return np.stack([low, 1.0 - mirrored], axis=1)
 
 
-def _betting_end(ones: Float64s, zeros: Float64s, stakes: tuple[float, ...], threshold: float) -> float:
-    """The largest theta whose fortune, from relative weights of label 1 and label 0, reaches the threshold."""
-    if not ones.any():
-        return 0.0
-    values, repeats = np.unique(ones, return_counts=True)
-    losses = np.array([np.log1p(-stake * zeros).sum() for stake in stakes])
+def _lower_end(relative: Float64s, outcomes: Array, threshold: float, stakes: tuple[float, ...] | None = None) -> float:
+    """The largest theta whose fortune, from relative weights and outcomes in [0, 1], reaches the threshold.
 
-    def rejects(theta: Float64s) -> Bools:
-        odds = values * (1.0 / theta - 1.0)
-        logs = losses + np.log1p(np.multiply.outer(stakes, odds)) @ repeats
-        return np.asarray(np.logaddexp.reduce(logs) - math.log(len(stakes)) >= threshold)
-
-    return float(last_rejected(rejects, ()))
-
-
-@shared_docs(weighted_empirical_bernstein.__doc__)
-def betting_in_order(
-    weights: Any, labels: Any, alpha: float, weight_bound: Any, *, bins: Any = None, n_bins: int | None = None, seed: int = 0
-) -> Float64s:
-    """Bets against theta, one sample after the other, with stakes that depend on the samples before.
-
-    The narrowest here where weights are within a small factor of each other; where rare samples are far heavier than the
-    others, `betting` is narrower (half-widths 0.41 and 0.45 for 100 samples, every fiftieth of which weighs fifty times as
-    much as the others, at a frequency of 0.5 and the level of one of ten bins).
-
-    The fortune is the product of 1 + l_i w_i (Y_i - theta), with the stake l_i = min(sqrt(2 ln(2 / alpha) / (count s_i^2)),
-    0.75 / (U theta)) and s_i^2 a variance estimate from samples before i. At the true theta it is a martingale, so by Ville's
-    inequality the chance that it ever reaches 2 / alpha is at most alpha / 2; theta is rejected when it does. The same with
-    labels exchanged gives the other end (Waudby-Smith & Ramdas 2024 do so for bounded means). The result depends on the order;
-    it is drawn from `seed`, which must be chosen before the data, and not from the order of the rows.
-
-    {Parameters}
-    seed : int
-        In [0, 2^64).
-
-    {Returns}
-
-    {Raises}
-
-    Notes
-    -----
-    Every factor falls as theta rises, so the fortune's maximum does, and bisection finds each end to 2^-46.
-    O(46 n_samples) time.
-
-    Examples
-    --------
-    >>> betting_in_order([0.5, 1.5] * 500, [1, 0] * 500, alpha=0.01, weight_bound=1.5).round(4)
-    array([[0.2142, 0.2826]])
+    Its factors fall as theta rises: that of the outcome z is (1 - z)(1 - l theta) + z (1 + l (1 - theta)) for a weight of 1.
     """
-    rows = WeighedRows(weights, labels, weight_bound, bins, n_bins)
-    threshold, seed = math.log(2.0 / check_level(alpha)), check_seed(seed)
-    intervals = np.empty((rows.n_bins, 2))
-    for b, (relative, y) in enumerate(rows.per_bin()):
-        order = np.argsort(np.random.PCG64([seed, b]).random_raw(y.shape[0]), kind="stable")
-        w, labels_in_order = relative[order], y[order].astype(np.float64)
-        stakes = _stakes_in_order(w, labels_in_order, threshold)
-        intervals[b, 0] = _last_overtaken(w, labels_in_order, stakes, threshold)
-        intervals[b, 1] = 1.0 - _last_overtaken(w, 1.0 - labels_in_order, stakes, threshold)
-    return intervals
-
-
-def _stakes_in_order(weights: Float64s, labels: Float64s, threshold: float) -> Float64s:
-    """The stake for each sample from the samples before it; the same for both ends, since it depends on squares alone."""
-    n = weights.shape[0]
-    seen_weight, seen_ones = np.cumsum(weights), np.cumsum(weights * labels)
-    before = np.concatenate([[0.5], (0.5 + seen_ones[:-1]) / (1.0 + seen_weight[:-1])])
-    squares = np.concatenate([[0.0], np.cumsum((weights * (labels - before)) ** 2)[:-1]])
-    return np.sqrt(2.0 * threshold * np.arange(1, n + 1) / (n * (0.25 + squares)))
-
-
-def _last_overtaken(weights: Float64s, labels: Float64s, stakes: Float64s, threshold: float) -> float:
-    """The largest theta whose fortune reaches the threshold at some sample."""
-    if not np.dot(weights, labels) > 0.0:
+    if not np.dot(relative, outcomes) > 0.0:
         return 0.0
+    # Sorted, so that sums are rounded alike in whatever order the samples come; equal ones are one.
+    order = np.lexsort((outcomes, relative))
+    relative, outcomes, n = relative[order], outcomes[order].astype(np.float64), len(order)
+    starts = np.flatnonzero(np.append(True, (np.diff(relative) != 0.0) | (np.diff(outcomes) != 0.0)))
+    relative, outcomes, repeats = relative[starts], outcomes[starts], np.diff(np.append(starts, n)).astype(np.float64)
+    shares = np.log(_SHARES) if stakes is None else np.full(len(stakes), -math.log(len(stakes)))
 
     def rejects(theta: Float64s) -> Bools:
-        bets = np.minimum(stakes, _BOLDEST / theta) * weights * (labels - theta)
-        return np.asarray(np.cumsum(np.log1p(bets)).max() >= threshold)
+        gains = relative * (outcomes - theta)
+        if stakes is None:
+            best = math.sqrt(2.0 * threshold / (n * theta * (1.0 - theta)))
+            bets = np.minimum(_MULTIPLES * best, _BOLDEST / theta)
+        else:
+            bets = np.array(stakes) / theta
+        logs = [repeats @ np.log1p(bet * gains) for bet in bets.tolist()]
+        return np.asarray(np.logaddexp.reduce(shares + logs) >= threshold)
 
     return float(last_rejected(rejects, ()))
 
 
 def ends_of_mean(values: Float64s, level: float, side: str = "both") -> Float64s:
-    """float64 (2,): the interval of the mean of independent draws in [0, 1], in random order, as that of `betting_in_order`.
+    """float64 (2,): the interval of the mean of independent draws in [0, 1], by the bets of `betting`; [0, 1] for none.
 
-    Their factors 1 + l (z - theta), with l at most 0.75 / theta, are positive and have mean 1 at the true theta for any law of
-    the draws. [0, 1] for none. O(46 n).
+    Does not depend on their order. O(460 n).
     """
     if not len(values):
         return np.array([0.0, 1.0])
     threshold, weights = -math.log(float(tails_of(level, side))), np.ones(len(values))
-    stakes = _stakes_in_order(weights, values, threshold)
-    low, high = (_last_overtaken(weights, each, stakes, threshold) for each in (values, 1.0 - values))
+    low, high = (_lower_end(weights, each, threshold) for each in (values, 1.0 - values))
     return opened(np.array([low, 1.0 - high]), side)
 
 
@@ -419,8 +360,8 @@ class WeighedRows:
         return np.bincount(self.bins, weights=values, minlength=self.n_bins).astype(np.float64, copy=False)
 
     def per_bin(self) -> Iterator[tuple[Float64s, UInt8s]]:
-        """Relative weights and labels bin by bin, in order of weight, then label: whatever order the rows were in."""
-        order = np.lexsort((self.labels, self.weights, self.bins))
+        """Relative weights and labels bin by bin."""
+        order = np.argsort(self.bins, kind="stable")
         ends = np.cumsum(self.counts)[:-1]
         relative = (self.weights / self.bounds[self.bins])[order]
         yield from zip(np.split(relative, ends), np.split(self.labels[order], ends), strict=True)

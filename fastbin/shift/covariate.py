@@ -103,7 +103,7 @@ class ImportanceWeightedBinning(Calibrator):
     split : float in (0, 1)
         "ums" alone: the share of the samples that places the boundaries.
     seed : int or None
-        Of tie keys, of the split, and of the order of "betting-in-order". ``None`` draws one afresh.
+        Of tie keys, and of the split. ``None`` draws one afresh.
     score_range : (low, high) or None
         Where scores must lie, as in `fastbin.UniformMassBinning`. A model given as `partition` brings its own.
 
@@ -140,10 +140,10 @@ class ImportanceWeightedBinning(Calibrator):
     >>> cal.model_.values.round(2)
     array([0.03, 0.16, 0.37, 0.8 ])
     >>> cal.interval(alpha=0.1, weight_bound=2.0).round(2)
-    array([[0.01, 0.13],
+    array([[0.01, 0.12],
            [0.11, 0.23],
-           [0.3 , 0.45],
-           [0.73, 0.86]])
+           [0.3 , 0.44],
+           [0.74, 0.85]])
     """
 
     n_bins: int = 10
@@ -302,12 +302,11 @@ class ImportanceWeightedBinning(Calibrator):
         ----------
         alpha : float in (0, 1)
             The chance that any interval misses (each one's, where not `simultaneous`).
-        bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10"}
-            The functions of `fastbin.intervals`. "betting" does not depend on the order of samples; "betting-in-order" draws
-            the order from the seed; it is narrower by a fifth or so where weights are within a small factor of each other, and
-            wider where a few samples carry most of the weight. "self-normalised-hoeffding" is what `weighted_interval` gives
-            from the model alone. "theorem7" (with `weight_min`) and "theorem10" (with `relative_mass` at the fit) are Gupta,
-            Podkopaev & Ramdas 2020, with the constants of their proofs. Choose before looking at the results.
+        bound : {"betting", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10"}
+            The functions of `fastbin.intervals`. "betting" is the narrowest; "self-normalised-hoeffding" is what
+            `weighted_interval` gives from the model alone. "theorem7" (with `weight_min`) and "theorem10" (with
+            `relative_mass` at the fit) are Gupta, Podkopaev & Ramdas 2020, with the constants of their proofs. Choose before
+            looking at the results.
         simultaneous : bool
             Whether alpha is shared among the bins.
         weight_bound : float or array-like of float, shape (n_bins,)
@@ -373,7 +372,7 @@ class ImportanceWeightedBinning(Calibrator):
             The chance that the promise fails.
         kind : {"conditional", "marginal"}
             All bins at once, or the bin of the next target sample.
-        bound : {"betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"}, optional
+        bound : {"betting", "self-normalised-hoeffding", "empirical-bernstein"}, optional
             The `bound` of `interval`, which tells the errors too; "betting" by default.
         about : {"population"}
             The target population.

@@ -16,7 +16,6 @@ from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import Partition, tally_bins
 from fastbin.intervals import (
     betting,
-    betting_in_order,
     bonferroni,
     self_normalised_hoeffding,
     sidak,
@@ -139,7 +138,7 @@ def _counted_mass(partition: Partition, unlabelled: dict[str, Any], seed: int) -
 # ------------------------------------------------------------------------------------------------- intervals
 
 
-METHODS = ("betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10")
+METHODS = ("betting", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10")
 UNION_METHODS = ("theorem7", "theorem10")  # whose statement shares alpha by a union bound
 
 
@@ -292,8 +291,6 @@ def interval_of_rows(
             f"bound={bound!r} cannot allow for weight_error: its ends do not move one way with each weight; use 'betting' or "
             "'self-normalised-hoeffding'"
         )
-    if bound == "betting-in-order":
-        return betting_in_order(rows.weights, rows.labels, level, weight_bound, seed=model.seed, **bins)
     if bound == "empirical-bernstein":
         return weighted_empirical_bernstein(rows.weights, rows.labels, level, weight_bound, **bins)
     if bound == "theorem7":

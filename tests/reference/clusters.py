@@ -34,21 +34,25 @@ def design_effect(values: Sequence[Fraction], cluster: Sequence[object]) -> Frac
 
 
 def lower_end_of_mean(values: Sequence[float], tail: float) -> float:
-    """The largest mean at which a bettor against it, value by value, once has 1 / tail times the first fortune or more."""
+    """The largest mean that bets against it, on values in [0, 1], reach 1 / tail of."""
+    return lower_end_of_bets([1.0] * len(values), values, tail)
+
+
+def lower_end_of_bets(shares: Sequence[float], values: Sequence[float], tail: float) -> float:
+    """The same where a value counts only by a share, its weight in that of the heaviest."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if largest_fortune(values, middle, tail) >= 1.0 / tail else (low, middle)
+        low, high = (middle, high) if fortune(shares, values, middle, tail) >= 1.0 / tail else (low, middle)
     return low
 
 
-def largest_fortune(values: Sequence[float], mean: float, tail: float) -> float:
-    """The stake comes from the mean and the squares of the values before, and loses three quarters of a fortune at most."""
-    fortune, largest, total, squares = 1.0, 0.0, 0.5, 0.25
-    for seen, value in enumerate(values):
-        stake = min(math.sqrt(2.0 * math.log(1.0 / tail) * (seen + 1) / (len(values) * squares)), 0.75 / mean)
-        fortune *= 1.0 + stake * (value - mean)
-        largest = max(largest, fortune)
-        squares += (value - total / (seen + 1.0)) ** 2
-        total += value
-    return largest
+def fortune(shares: Sequence[float], values: Sequence[float], mean: float, tail: float) -> float:
+    """What becomes of 1, a part of which is bet by each of ten stakes: the larger the stake, the less of it."""
+    best = math.sqrt(2.0 * math.log(1.0 / tail) / (len(values) * mean * (1.0 - mean)))
+    parts = [1.0 / ((j + 1) * (j + 2)) for j in range(10)]
+    stakes = [min(best * math.sqrt(2.0) ** j, 0.95 / mean) for j in range(10)]
+    won = [
+        math.prod(1.0 + stake * share * (value - mean) for share, value in zip(shares, values, strict=True)) for stake in stakes
+    ]
+    return sum(part * each for part, each in zip(parts, won, strict=True)) / sum(parts)

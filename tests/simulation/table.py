@@ -19,7 +19,6 @@ from fastbin import guarantees
 from fastbin.guarantees.certificate import ASSUMPTIONS
 from fastbin.intervals import (
     betting,
-    betting_in_order,
     bonferroni,
     clopper_pearson,
     empirical_bernstein,
@@ -192,13 +191,12 @@ def weighted(repetitions: int) -> str:
             self_normalised_hoeffding(*sums, level, high),
             weighted_empirical_bernstein(w, y, level, high, bins=bins),
             betting(w, y, level, high, bins=bins),
-            betting_in_order(w, y, level, high, bins=bins),
         ):
             covered = (intervals[:, 0] <= target) & (target <= intervals[:, 1])
             row += [_share(float(covered.mean())), f"{np.diff(intervals, axis=1).mean() / 2:.3f}"]
         rows.append(row)
     header = ["setting"]
-    for method in ("Theorem 7", "Hoeffding", "Bernstein", "betting", "betting in order"):
+    for method in ("Theorem 7", "Hoeffding", "Bernstein", "betting"):
         header += [f"{method}: coverage", "half-width"]
     return _markdown(header, rows)
 

@@ -11,7 +11,6 @@ from simulation.failures import ALPHA, assert_at_most, sizes
 from fastbin.intervals import (
     beta_binomial,
     betting,
-    betting_in_order,
     clopper_pearson,
     self_normalised_hoeffding,
     stitched,
@@ -70,6 +69,8 @@ WEIGHTED: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarr
     "against": (lambda x: 0.2 + 2.4 * x, lambda x: 0.9 - 0.8 * x, 2.6),
     "from zero": (lambda x: 4.0 * x**3, lambda x: 0.5 + 0.5 * np.sin(9.0 * x), 4.0),
     "rare label": (lambda x: 0.5 + x, lambda x: 0.02 + 0.02 * x, 1.5),
+    "no weights": (np.ones_like, lambda x: np.full_like(x, 0.26), 1.0),
+    "two weights": (lambda x: np.where(x < 0.5, 0.5, 1.5), lambda x: np.where(x < 0.5, 0.1, 0.3), 1.5),
     "few heavy": (lambda x: np.where(x < 0.004, 100.0, 0.6), lambda x: np.where(x < 0.004, 0.9, 0.1), 100.0),
 }
 INTERVALS: dict[str, Callable[..., np.ndarray]] = {
@@ -78,7 +79,6 @@ INTERVALS: dict[str, Callable[..., np.ndarray]] = {
     ),
     "bernstein": lambda w, y, bound, bins: weighted_empirical_bernstein(w, y, ALPHA, bound, bins=bins),
     "betting": lambda w, y, bound, bins: betting(w, y, ALPHA, bound, bins=bins),
-    "betting in order": lambda w, y, bound, bins: betting_in_order(w, y, ALPHA, bound, bins=bins),
 }
 REPETITIONS = sizes((150, 31), (20_000, 32))
 

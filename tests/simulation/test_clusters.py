@@ -40,6 +40,7 @@ DESIGNS = {
     "0.02, 30 clusters of 10, 0.3": Design(0.02, 0.3, 30, (10,)),
     "0.5, 100 clusters of 1 or 50, 0.5": Design(0.5, 0.5, 100, (1, 50)),
     "0.2, 200 clusters of 10, nearly one value": Design(0.2, 0.95, 200, (10,)),
+    "0.3, 100 clusters of 1": Design(0.3, 0.05, 100, (1,)),  # independent rows
 }
 
 

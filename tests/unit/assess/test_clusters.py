@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from wordings import refuses
 
 import fastbin as fb
@@ -113,15 +114,25 @@ def test_ends_of_means_at_the_ends_of_the_scale() -> None:
     np.testing.assert_allclose(ends_of_mean(np.full(4000, 0.3), 0.1), 0.3, atol=0.01)
 
 
-def test_labels_have_the_interval_of_bets_in_order() -> None:
-    labels = np.sort((np.arange(60) % 3 == 0).astype(np.float64))
-    expected = fb.intervals.betting_in_order(np.ones(60), labels, 0.1, 1.0)[0]
-    order = np.argsort(np.random.PCG64([0, 0]).random_raw(60), kind="stable")
-    np.testing.assert_allclose(ends_of_mean(labels[order], 0.1), expected, atol=1e-12)
+def test_labels_have_the_interval_of_betting() -> None:
+    labels = (np.arange(60) % 3 == 0).astype(np.float64)
+    expected = fb.intervals.betting(np.ones(60), labels, 0.1, 1.0)[0]
+    np.testing.assert_allclose(ends_of_mean(labels, 0.1), expected, atol=1e-12)
 
 
-def shuffled(values: Any) -> Any:
-    return np.random.default_rng(0).permutation(np.sort(values))
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("side", ["both", "upper", "lower"])
+@pytest.mark.parametrize("n", [20, 50, 100])
+def test_clusters_of_one_row_are_missed_at_most_as_often_as_alpha_says(n: int, side: str, seed: int) -> None:
+    """Exactly, by the binomial probabilities of all counts, for a seed that everybody leaves as it is."""
+    found = [
+        cluster_intervals(np.full(n, 0.5), np.arange(n) < k, np.arange(n), side=side, seed=seed).intervals[-1]
+        for k in range(n + 1)
+    ]
+    low, high = np.array(found).T
+    for rate in np.linspace(0.01, 0.99, 99):
+        chances = scipy.stats.binom.pmf(np.arange(n + 1), n, rate)
+        assert chances[(low > rate) | (high < rate)].sum() <= 0.1
 
 
 def test_intervals_of_grades() -> None:
@@ -134,10 +145,8 @@ def test_intervals_of_grades() -> None:
     for at, own in enumerate((grade == "A", grade == "B", grade != "")):
         means = np.array([y[own & (cluster == each)].mean() for each in range(300)])
         assert found.rates[at] == pytest.approx(means.mean())
-        np.testing.assert_allclose(found.intervals[at], ends_of_mean(shuffled(means), 0.05), atol=1e-9)
-        np.testing.assert_allclose(
-            found.gap_intervals[at], 2.0 * ends_of_mean(shuffled((means + 0.8) / 2.0), 0.05) - 1.0, atol=1e-9
-        )
+        np.testing.assert_allclose(found.intervals[at], ends_of_mean(means, 0.05), atol=1e-9)
+        np.testing.assert_allclose(found.gap_intervals[at], 2.0 * ends_of_mean((means + 0.8) / 2.0, 0.05) - 1.0, atol=1e-9)
         assert found.row_rates[at] == pytest.approx(y[own].mean())
         assert found.design_effects[at] == pytest.approx(agreement_of((y - p)[own], cluster[own]).design_effect)
     # The normal law with the variance of clusters.

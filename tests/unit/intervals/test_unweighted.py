@@ -461,7 +461,6 @@ OF_A_BIN: dict[str, Callable[[float], Any]] = {
     "theorem10": lambda alpha: theory.theorem10(*PAIRS, alpha, 1.5, 1.0),
     "weighted_empirical_bernstein": lambda alpha: intervals.weighted_empirical_bernstein(*PAIRS, alpha, 1.5),
     "betting": lambda alpha: intervals.betting(*PAIRS, alpha, 1.5),
-    "betting_in_order": lambda alpha: intervals.betting_in_order(*PAIRS, alpha, 1.5),
     "exact_radius": lambda alpha: guarantees.exact_radius(30, alpha),
     "mass_upper": lambda alpha: theory.mass_upper([99], 1000, alpha),
     "sidak": lambda alpha: intervals.sidak(alpha, 10),

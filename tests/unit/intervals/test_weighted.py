@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wordings import refused
@@ -15,9 +16,10 @@ from wordings import refused
 from fastbin import InputError, InputTypeError, intervals, theory
 from fastbin.intervals.weighted import WeighedRows, _theorem10_radius
 from oracle import Case, cases, close
+from reference.clusters import lower_end_of_bets
 from strategies import examples
 
-FROM_ROWS = [intervals.weighted_empirical_bernstein, intervals.betting, intervals.betting_in_order]
+FROM_ROWS = [intervals.weighted_empirical_bernstein, intervals.betting]
 
 
 @st.composite
@@ -60,8 +62,13 @@ def slow_bernstein(weights: Sequence[float], labels: Sequence[int], alpha: float
 
 
 def slow_betting(weights: Sequence[float], labels: Sequence[int], alpha: float, bound: float) -> list[float]:
-    stakes = [0.001 * 950 ** (i / 13) for i in range(14)]
+    shares = [weight / bound for weight in weights]
+    return _both_ends(lambda y: lower_end_of_bets(shares, y, alpha / 2), labels)
 
+
+def slow_fractions(
+    weights: Sequence[float], labels: Sequence[int], alpha: float, bound: float, stakes: Sequence[float]
+) -> list[float]:
     def lower_end(y: Sequence[int]) -> float:
         def rejects(theta: float) -> bool:
             fortune = 0.0
@@ -82,36 +89,9 @@ def test_bernstein_and_betting_equal_their_definitions(sample: tuple[list[float]
     np.testing.assert_allclose(found, slow_bernstein(weights, labels, alpha, bound), atol=1e-7)
     found = intervals.betting(weights, labels, alpha, bound)[0]
     np.testing.assert_allclose(found, slow_betting(weights, labels, alpha, bound), atol=1e-9)
-
-
-@settings(max_examples=examples(40), deadline=None)
-@given(samples(), st.floats(0.001, 0.5), st.integers(0, 2**64 - 1))
-def test_betting_in_order_rejects_exactly_what_a_martingale_reaches(
-    sample: tuple[list[float], list[int], float], alpha: float, seed: int
-) -> None:
-    weights, labels, bound = sample
-    interval = intervals.betting_in_order(weights, labels, alpha, bound, seed=seed)[0]
-    # The order is that of random raw numbers over the rows sorted by weight and label.
-    rows = sorted((w / bound, y) for w, y in zip(weights, labels, strict=True))
-    order = np.argsort(np.random.PCG64([seed, 0]).random_raw(len(rows)), kind="stable")
-    rows = [rows[i] for i in order]
-
-    def lower_end(y_of: Callable[[int], int]) -> float:
-        def rejects(theta: float) -> bool:
-            fortune, seen_weight, seen_ones, squares = 1.0, 0.0, 0.0, 0.25
-            for i, (w, label) in enumerate(rows):
-                stake = math.sqrt(2 * math.log(2 / alpha) * (i + 1) / (len(rows) * squares))
-                fortune *= 1 + min(stake, 0.75 / theta) * w * (y_of(label) - theta)
-                if fortune >= 2 / alpha:
-                    return True
-                squares += (w * (label - (0.5 + seen_ones) / (1 + seen_weight))) ** 2
-                seen_weight, seen_ones = seen_weight + w, seen_ones + w * label
-            return False
-
-        return _halving(rejects)
-
-    expected = [lower_end(lambda y: y), 1.0 - lower_end(lambda y: 1 - y)]
-    np.testing.assert_allclose(interval, expected, atol=1e-7)
+    stakes = (0.001, 0.3, 0.95)
+    found = intervals.betting(weights, labels, alpha, bound, stakes=stakes)[0]
+    np.testing.assert_allclose(found, slow_fractions(weights, labels, alpha, bound, stakes), atol=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------- oracle
@@ -201,8 +181,8 @@ def test_the_order_of_widths_is_that_of_the_methods() -> None:
     level = intervals.sidak(0.1, 10)
     hoeffding = intervals.self_normalised_hoeffding([weights @ labels], [weights.sum()], [n], level, 1.5)
     theorem7 = theory.theorem7([weights @ labels], [weights.sum()], [n], intervals.bonferroni(0.1, 10), 0.5, 1.5)
-    grid, ordered = (bound(weights, labels, level, 1.5) for bound in (intervals.betting, intervals.betting_in_order))
-    widths = [float(np.diff(interval)[0, 0]) for interval in (ordered, grid, hoeffding, theorem7)]
+    betting = intervals.betting(weights, labels, level, 1.5)
+    widths = [float(np.diff(interval)[0, 0]) for interval in (betting, hoeffding, theorem7)]
     assert widths == sorted(widths)
     assert widths[0] / 2 < 0.11
     assert widths[-1] == 1.0
@@ -239,18 +219,12 @@ def test_bad_settings_are_named() -> None:
         intervals.self_normalised_hoeffding([1.0], [2.0], [2, 2], 0.1, 1.0)
 
 
-def test_betting_in_order_is_not_always_the_narrowest() -> None:
-    def half_widths(n: int, heavy: float, ratio: float) -> list[float]:
-        found = []
-        for seed in range(12):
-            rng = np.random.default_rng(seed)
-            weights, labels = np.where(rng.random(n) < heavy, ratio, 1.0), rng.random(n) < 0.5
-            found.append(
-                [np.ptp(f(weights, labels, 0.0105, ratio)[0]) / 2 for f in (intervals.betting, intervals.betting_in_order)]
-            )
-        return np.mean(found, axis=0).tolist()
-
-    betting, in_order = half_widths(100, 0.02, 50.0)
-    assert betting < 0.43 < in_order  # a few samples carry the weight
-    betting, in_order = half_widths(300, 0.5, 2.0)
-    assert in_order < 0.9 * betting
+@pytest.mark.parametrize("n", [1, 2, 20, 100, 250])
+@pytest.mark.parametrize("alpha", [0.01, 0.1, 0.3])
+def test_labels_without_weights_are_missed_at_most_as_often_as_alpha_says(n: int, alpha: float) -> None:
+    """Exactly, by the binomial probabilities of all counts: a few sets of rows are all that there are."""
+    ends = np.array([intervals.betting(np.ones(n), np.arange(n) < k, alpha, 1.0)[0] for k in range(n + 1)])
+    for rate in np.linspace(0.005, 0.995, 199):
+        chances = scipy.stats.binom.pmf(np.arange(n + 1), n, rate)
+        assert chances[ends[:, 0] > rate].sum() <= alpha / 2
+        assert chances[ends[:, 1] < rate].sum() <= alpha / 2

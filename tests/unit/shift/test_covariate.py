@@ -130,7 +130,7 @@ def test_row_order_does_not_matter(scheme: str) -> None:
     one = ImportanceWeightedBinning(5, scheme=scheme, ties="random").fit(scores, labels, weights)
     two = ImportanceWeightedBinning(5, scheme=scheme, ties="random").fit(scores[order], labels[order], weights[order])
     assert one.model_ == two.model_
-    for method in ("betting", "betting-in-order", "empirical-bernstein"):
+    for method in ("betting", "empirical-bernstein"):
         ends = [cal.interval(0.1, method, weight_bound=2.0) for cal in (one, two)]
         np.testing.assert_allclose(*ends, atol=1e-12)
 
@@ -173,7 +173,7 @@ def test_a_bin_without_samples_is_left_open() -> None:
     cal = ImportanceWeightedBinning(partition=[0.5, 0.9]).fit([0.1, 0.2, 0.95], [0, 1, 1], [1.0, 2.0, 1.0])
     assert cal.model_.values[1] == 0.5
     assert np.isnan(cal.relative_mass_[1])
-    for method in ("betting", "betting-in-order", "self-normalised-hoeffding", "empirical-bernstein"):
+    for method in ("betting", "self-normalised-hoeffding", "empirical-bernstein"):
         np.testing.assert_array_equal(cal.interval(0.1, method, weight_bound=2.0)[1], [0, 1])
     assert cal.certificate(0.1, weight_bound=2.0).uncovered_bins == (1,)
 
@@ -209,7 +209,6 @@ def test_intervals_are_those_of_bounds_at_sidaks_level() -> None:
     limits = np.array([0.5, 1.0, 1.5, 2.0])
     expected = {
         "betting": intervals.betting(weights, labels, sidak, limits, **told),
-        "betting-in-order": intervals.betting_in_order(weights, labels, sidak, limits, seed=0, **told),
         "empirical-bernstein": intervals.weighted_empirical_bernstein(weights, labels, sidak, limits, **told),
         "theorem10": theory.theorem10(weights, labels, union, limits, [4, 4 / 3, 4 / 5, 4 / 7], **told),
     }
@@ -346,7 +345,7 @@ def fit(
         (lambda: fit().interval(0.1, "self-normalised-hoeffding", weight_bound=1.5), "above the weight_bound 1.5"),
         (lambda: fit().interval(weight_bound=[2.0, 2.0, 2.0]), "one for each of the 2 bins"),
         (lambda: fit().interval(weight_bound=2.0, weight_error=0.9), "weight_error is 0.9"),
-        (lambda: fit().interval(0.1, "betting-in-order", weight_bound=9.0, weight_error=1.1), "cannot allow for weight_error"),
+        (lambda: fit().interval(0.1, "theorem7", weight_bound=9.0, weight_error=1.1), "cannot allow for weight_error"),
         (lambda: fit().interval(0.1, "theorem7", weight_bound=2.0), "weight_min is None"),
         (lambda: fit().interval(0.1, "theorem10", weight_bound=2.0), "Theorem 10 needs relative_mass"),
         (lambda: fit().interval(0.1, "clopper-pearson", weight_bound=2.0), "choose one of 'betting'"),
