@@ -48,7 +48,7 @@ def lower_end_of_bets(shares: Sequence[float], values: Sequence[float], tail: fl
 
 
 def fortune(shares: Sequence[float], values: Sequence[float], mean: float, tail: float) -> float:
-    """What becomes of 1, a part of which is bet by each of ten stakes: the larger the stake, the less of it."""
+    """The outcome of a fortune of 1, a part of which is bet by each of ten stakes: the larger the stake, the less of it."""
     best = math.sqrt(2.0 * math.log(1.0 / tail) / (len(values) * mean * (1.0 - mean)))
     parts = [1.0 / ((j + 1) * (j + 2)) for j in range(10)]
     stakes = [min(best * math.sqrt(2.0) ** j, 0.95 / mean) for j in range(10)]
