@@ -199,6 +199,27 @@ def test_fit_refuses_bad_weights(value: float, dtype: type) -> None:
     refuses("InputError sample_weight[5]", fb.UniformMassBinning(5).fit, *columns(60), sample_weight=weights)
 
 
+@pytest.mark.parametrize("value", [2**63, 2**64, -1])
+def test_whole_numbers_of_python_are_frequencies_however_large(value: int) -> None:
+    weights = [2] * 60
+    weights[5] = value
+    for given in (weights, np.array(weights, object)):
+        refuses("InputError sample_weight[5]", fb.UniformMassBinning(5).fit, *columns(60), sample_weight=given)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
+def test_numbers_of_bins_of_numpy(dtype: type) -> None:
+    """Which would overflow where they are computed with."""
+    scores, labels = columns(150)
+    refuses("InputError", fb.UniformMassBinning(dtype(100)).fit, scores, labels)
+    segments = np.arange(150) % 5
+    for n_bins in (20, 75):
+        given, plain = fb.UniformMassBinning(dtype(n_bins)), fb.UniformMassBinning(n_bins)
+        assert given.fit(scores, labels).model_ == plain.fit(scores, labels).model_
+        sets = [fb.multi.SegmentedBinning(each).fit(scores, labels, segments).model_ for each in (given, plain)]
+        assert sets[0].models == sets[1].models
+
+
 def test_weights_of_the_wrong_kind() -> None:
     fit = fb.UniformMassBinning(5).fit
     refuses("InputTypeError sample_weight", fit, *columns(60), sample_weight=["a"] * 60)

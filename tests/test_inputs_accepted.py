@@ -98,6 +98,8 @@ def test_containers_of_weights_and_keys(container: Callable[[np.ndarray], Any]) 
         for ties in ("random", "whole"):
             expected = fitted(scores, labels, ties, sample_weight=weights)
             assert fitted(scores, labels, ties, sample_weight=container(weights)) == expected
+        as_objects = np.array(weights.tolist(), object)  # whole numbers are frequencies as objects, too
+        assert fitted(scores, labels, sample_weight=container(as_objects)) == fitted(scores, labels, sample_weight=weights)
     keys = np.arange(N, dtype=np.uint64) * np.uint64(12345 << 32)
     expected = fitted(scores, labels, tie_keys=keys)
     assert fitted(scores, labels, tie_keys=container(keys)) == expected

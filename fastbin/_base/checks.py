@@ -475,8 +475,8 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
     if weights is None:
         return None
     array = _one_dimensional(weights, name, first_row)
-    if array.dtype.kind == "O":
-        array = _from_objects(array, name, first_row)
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and isinstance(weights, (list, tuple))):
+        array = _whole_or_real(np.asarray(weights, object) if array.dtype.kind == "f" else array, name, first_row)
     if array.dtype.kind not in "biuf":
         raise InputTypeError(f"must be numbers, got dtype {array.dtype}", argument=name)
     # Two passes that need no memory; NaN is neither.
@@ -492,20 +492,13 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
     return array.astype(np.int64, copy=False)
 
 
-def check_features(features: Any, name: str = "features") -> Float64s:
-    """Features as a float64 (n, d) array of finite numbers; one dimension becomes one column. O(n d)."""
-    try:
-        array = np.asarray(features, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        remedy = "encode categories as numbers first"
-        raise InputTypeError(f"is not an array of numbers: {error}", remedy, argument=name) from error
-    if array.ndim == 1:
-        array = array[:, np.newaxis]
-    if array.ndim != 2 or array.shape[1] == 0:
-        problem = f"must have one row per sample and one column per feature, got shape {np.shape(features)}"
-        raise InputTypeError(problem, argument=name)
-    refuse_first(~np.isfinite(array), name, array, "features must be finite: impute or remove such rows")
-    return array
+def _whole_or_real(weights: Array, name: str, first_row: int) -> Array:
+    """Weights that came as Python objects: whole numbers stay so, as they are frequencies, also beyond 64 bits."""
+    if not all(isinstance(weight, (int, np.integer)) for weight in weights):
+        return _from_objects(weights, name, first_row)
+    refuse_first(weights > 2**62, name, weights, "frequencies above 2**62 cannot be counted", first_row=first_row)
+    refuse_first(weights < 0, name, weights, "weights must be finite and not negative", first_row=first_row)
+    return weights.astype(np.int64)
 
 
 # Keys are uniform up to 2**64: 8 of them are all below 2**32 with a chance of 2**-256.
@@ -656,6 +649,11 @@ def check_count(value: Any, name: str, minimum: int = 1, maximum: int | None = N
         upper = "" if maximum is None else f" and at most {maximum}"
         raise InputError(None, f"it must be at least {minimum}{upper}", argument=name, value=number)
     return number
+
+
+def check_n_samples(value: Any, name: str, minimum: int = 1) -> int:
+    """A number of samples, of which doubles can tell every one."""
+    return check_count(value, name, minimum, MOST_SAMPLES)
 
 
 # More bins than samples are of no use to anybody, and ranks times bins must fit into 64 bits.

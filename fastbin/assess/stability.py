@@ -70,6 +70,11 @@ class PopulationStability(Table):
                 f"The population stability index of {sizes} is infinite, as one sample alone has rows in bin {named}; with 1/2 "
                 f"added to every count it is {self.smoothed:.4f}. Fewer bins, or bins put together, make it finite"
             )
+        if len(self.reference) == 1:
+            return (
+                f"The population stability index of {sizes} says nothing: all are in one bin, whatever their scores are. Take "
+                "more bins, or a reference of several scores"
+            )
         size = "no notable" if self.index < MINOR else "a minor" if self.index < MAJOR else "a major"
         chance = f"{self.expected:.4f} is expected by chance"
         if not math.isnan(self.p_value):

@@ -214,7 +214,7 @@ class UniformMassBinning(CountedBinning):
             name = unusual[0]
             remedy = f"the promise about a batch is of {name}={usual[name]!r} (fastbin, Theorem F25)"
             raise InputError(None, remedy, argument=name, value=getattr(self, name))
-        parts, n_bins = parts_of_batch(rows, population, self.n_bins, checked.score_range, monotone=self.monotone)
+        parts, n_bins = parts_of_batch(rows, population, checked.n_bins, checked.score_range, monotone=self.monotone)
         model = BinnedModel._of(
             **parts, scheme="umd", ties="upper", n_bins_asked=n_bins, seed=checked.seed, n_samples=len(rows),
             n_positive=int(parts["label_sums"].sum()), out_of_range=self.out_of_range,
@@ -235,10 +235,11 @@ class UniformMassBinning(CountedBinning):
 
     def _least_samples(self) -> int:
         checked = self._check()
-        if isinstance(self.n_bins, str):
+        if isinstance(checked.n_bins, str):
             return 1
         share = checked.split if self.scheme == "ums" else checked.edges_share
-        return least_with_part(share, self.n_bins if self.scheme == "ums" else samples_needed(self.n_bins, self.scheme)[0])
+        needed = checked.n_bins if self.scheme == "ums" else samples_needed(checked.n_bins, self.scheme)[0]
+        return least_with_part(share, needed)
 
     def predict_venn(self, scores: Any, *, tie_keys: Any = None, seed: int | None = None) -> Float64s:
         """float64 (n, 2): the Venn pair (p0, p1) of each score; see `fastbin.predict_venn`."""
@@ -246,7 +247,7 @@ class UniformMassBinning(CountedBinning):
 
 
 @LastMade
-def _checked_numbers(given: UniformMassBinning) -> tuple[float, float, float, int, ScoreRange]:
+def _checked_numbers(given: UniformMassBinning) -> tuple[int | str, float, float, float, int, ScoreRange]:
     """The fields of `_CheckedUniformMass`; refuses what cannot be used."""
     scheme = check_choice(given.scheme, "scheme", UNIFORM_MASS)
     check_choice(given.ties, "ties", ("whole", "random", "upper"))
@@ -261,7 +262,7 @@ def _checked_numbers(given: UniformMassBinning) -> tuple[float, float, float, in
         )
     if check_flag(given.monotone, "monotone") and delta > 0.0:
         raise InputError(f"delta is {delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
-    check_n_bins(given.n_bins)
+    n_bins = check_n_bins(given.n_bins)
     if check_choice(given.cuts, "cuts", tuple(CUTS)) != "equal-mass" and scheme != "ums":
         remedy = "take scheme 'ums', whose edges come from other samples than those that are averaged"
         raise InputError(f"is {given.cuts!r}, and scheme {scheme!r} cuts at ranks", remedy, argument="cuts", value=given.cuts)
@@ -278,13 +279,14 @@ def _checked_numbers(given: UniformMassBinning) -> tuple[float, float, float, in
     check_unit_interval(given.sampling_rate, "sampling_rate", open_left=True)
     seed, score_range = check_seed(given.seed), check_score_range(given.score_range)
     check_choice(given.out_of_range, "out_of_range", ("refuse", "clip"))
-    return delta, split, share, seed, score_range
+    return n_bins, delta, split, share, seed, score_range
 
 
 class _CheckedUniformMass(NamedTuple):
     """The checked parameters; a missing seed has been drawn."""
 
     given: UniformMassBinning
+    n_bins: int | str
     delta: float
     split: float
     edges_share: float
@@ -293,7 +295,7 @@ class _CheckedUniformMass(NamedTuple):
 
     def n_bins_for(self, n_samples: int) -> int:
         """The number of bins, for which so many samples must be enough."""
-        return choose_n_bins(self.given.n_bins, n_samples, self.given.scheme, self.split)
+        return choose_n_bins(self.n_bins, n_samples, self.given.scheme, self.split)
 
     def parts_of(self, source: Source, n_bins: int | None = None) -> tuple[dict[str, Any], int]:
         """The bins at the ranks of the scheme among all samples, so many or as many as asked, and their number before ties."""
@@ -302,7 +304,7 @@ class _CheckedUniformMass(NamedTuple):
             if parts is not None:
                 return parts, n_bins
         ties, scheme, score_range = self.given.ties, self.given.scheme, self.score_range
-        asked = self.given.n_bins if n_bins is None else n_bins
+        asked = self.n_bins if n_bins is None else n_bins
 
         def sought_of(n_samples: int) -> Sought:
             return Sought.of(boundary_ranks(n_samples, n_bins or self.n_bins_for(n_samples), scheme), n_samples)

@@ -160,7 +160,8 @@ def count(
         refuse_left_out(left_out, tally.n_rows)
     groups: dict[Any, BinCounts] = {}
     if by is not None:
-        ordered = sorted(tally.tables, key=lambda value: (value is None, 0 if value is None else value))
+        seen = [value for value, counts in tally.tables.items() if counts.any()]  # not those whose rows all stand 0 times
+        ordered = sorted(seen, key=lambda value: (value is None, 0 if value is None else value))
         groups = {value: _counts_of(tally.tables[value][:, :n_bins], label, {}) for value in ordered}
     return _counts_of(sum(tally.tables.values(), np.zeros((2, n_bins), np.int64)), label, groups)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import check_alpha, check_choice, check_flag
-from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.class_rates import rate_ends, shares_of
 from fastbin.guarantees.evidence import (
@@ -335,7 +335,11 @@ def _rate_interval(rate: ClassRate, level: float, side: str) -> tuple[float, flo
 
 def rational(alpha: Any, *, large: bool = False) -> Fraction:
     """alpha as it was written: the decimal 0.7, not the double just below it, whose rank can be one too large."""
-    exact = Fraction(alpha) if isinstance(alpha, str) else alpha
+    try:
+        exact = Fraction(alpha) if isinstance(alpha, str) else alpha
+    except (ValueError, ZeroDivisionError) as error:
+        remedy = "pass a number, such as 0.1, or a text, such as '1/20'"
+        raise InputTypeError(None, remedy, argument="alpha", value=alpha) from error
     check_alpha(exact, large=large)
     return exact if isinstance(exact, Fraction) else Fraction(repr(float(exact)))
 

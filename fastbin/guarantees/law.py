@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_count, check_level, check_unit_interval, refuse_first
+from fastbin._base.checks import check_count, check_level, check_n_samples, check_unit_interval, refuse_first
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.intervals import clopper_pearson, sidak
@@ -95,7 +95,7 @@ def worst_failure(n_in_bin: int, epsilon: float) -> float:
     >>> round(worst_failure(165, 0.1), 4)
     0.0102
     """
-    return failure_beyond(check_count(n_in_bin, "n_in_bin"), check_unit_interval(epsilon, "epsilon", open_left=True))
+    return failure_beyond(check_n_samples(n_in_bin, "n_in_bin"), check_unit_interval(epsilon, "epsilon", open_left=True))
 
 
 def failure_beyond(n_in_bin: int, epsilon: float, scan: int = _SCAN) -> float:
@@ -161,7 +161,7 @@ def exact_radius(n_in_bin: int, alpha: float) -> float:
     >>> round(exact_radius(299, 0.1), 4)
     0.0485
     """
-    return _exact_radius(check_count(n_in_bin, "n_in_bin"), check_level(alpha))
+    return _exact_radius(check_n_samples(n_in_bin, "n_in_bin"), check_level(alpha))
 
 
 @lru_cache(maxsize=4096)
@@ -385,7 +385,7 @@ def _mean_deviations(sizes: Float64s, low: Float64s, high: Float64s) -> Float64s
     logarithm += xlogy(k, k / (sizes + 1.0)) + xlogy(sizes - k + 1.0, (sizes - k + 1.0) / (sizes + 1.0))
     nearest = np.clip(0.5, low, high)
     # Above what the terms may be rounded by, and no more than the standard deviation.
-    return np.minimum(np.exp(logarithm + 1e-12 + 4e-15 * whole), np.sqrt(nearest * (1.0 - nearest) / sizes))
+    return np.minimum(np.exp(np.minimum(logarithm + 1e-12 + 4e-15 * whole, 0.0)), np.sqrt(nearest * (1.0 - nearest) / sizes))
 
 
 def _by_mcdiarmid(moves: Float64s, logarithm: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_alpha, check_choice, check_count, check_number, check_unit_interval
+from fastbin._base.checks import check_alpha, check_choice, check_count, check_n_samples, check_number, check_unit_interval
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.ranks import CUTS
@@ -127,7 +127,7 @@ def epsilon(
     >>> round(epsilon(3000, 10, alpha=0.1), 4), round(epsilon(3000, 10, alpha=0.1, side="upper"), 4)
     (0.0753, 0.0684)
     """
-    n, n_bins, alpha = check_count(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
+    n, n_bins, alpha = check_n_samples(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
     kind, bound = check_prior(kind, bound, KINDS)
     scheme = check_choice(scheme, "scheme", UNIFORM_MASS)
     delta = check_unit_interval(delta, "delta", open_right=True)
@@ -356,7 +356,7 @@ def choose_n_bins(
     >>> choose_n_bins(1_000_000, ratio=1.5, rate=0.001)
     11
     """
-    n, alpha = check_count(n, "n"), check_alpha(alpha)
+    n, alpha = check_n_samples(n, "n"), check_alpha(alpha)
     if ratio is not None or rate is not None:
         factor, rate = _checked_ratio(ratio, rate, (epsilon, kind, bound))
         return _most_bins_of_positives(n, alpha, factor, rate)
@@ -535,7 +535,7 @@ def auto_n_bins(n: int) -> int:
     >>> [auto_n_bins(n) for n in (100, 1_000, 3_000, 10_000, 1_000_000)]
     [5, 6, 15, 42, 200]
     """
-    n = check_count(n, "n")
+    n = check_n_samples(n, "n")
     fewest = max(1, min(_AUTO_FEWEST, n // _AUTO_SAMPLES_PER_BIN))
     most = max(fewest, _AUTO_CUBE_ROOTS * integer_cube_root(n))
     if most > fewest and n >= 2 * most and promised(n, most, _AUTO_ALPHA, bound="hoeffding") <= _AUTO_EPSILON:
@@ -618,7 +618,11 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None, side:
     5 199 0.083 0.108
     10 99 0.131 0.164
     """
-    n, alpha, side = check_count(n, "n", minimum=2), check_alpha(alpha), check_side_of(side, "conditional", None)
+    n, alpha, side = (
+        check_n_samples(n, "n", minimum=2),
+        check_alpha(alpha),
+        check_side_of(side, "conditional", None),
+    )
     if n_bins is not None:
         return [_row(n, b, alpha, side) for b in sorted({check_count(b, "n_bins") for b in n_bins})]
     usual = [step * scale for scale in 10 ** np.arange(8) for step in (1, 2, 5)] + [15, 25]

@@ -384,7 +384,7 @@ class BinaryMethod:
         if self.points_per_bin is not None:
             points = max(self.points_per_bin, self.fewest_per_bin)
             return np.maximum(1, np.minimum(n_samples // points, (n_samples + 1) // 2))
-        asked = self.calibrator.get_params()["n_bins"]
+        asked = self._asked()
         if self.fewest_per_bin > 1 or isinstance(asked, str):
             sizes, of_size = np.unique(n_samples, return_inverse=True)
             return np.array([self._n_bins(asked, n) for n in sizes.tolist()], np.int64)[of_size]
@@ -395,7 +395,7 @@ class BinaryMethod:
         """The calibrator of a cell: with what was asked where there are samples enough, else with bins in proportion."""
         if self.points_per_bin is not None:
             return _copy(self.calibrator, n_bins=int(self.bins_for(np.array([n_samples]))[0]))
-        asked = self.calibrator.get_params().get("n_bins")
+        asked = self._asked()
         if self.fewest_per_bin > 1:
             return _copy(self.calibrator, n_bins=self._n_bins(asked, n_samples))
         if n_samples >= self.needed or not isinstance(asked, int):
@@ -406,6 +406,11 @@ class BinaryMethod:
             enough = _copy(self.calibrator, n_bins=middle)._least_samples() <= n_samples
             low, high = (middle, high) if enough else (low, middle - 1)
         return _copy(self.calibrator, n_bins=low)
+
+    def _asked(self) -> Any:
+        """The bins that were asked for: a number, "auto", or ``None`` where there are none to ask for."""
+        asked = self.calibrator.get_params().get("n_bins")
+        return int(asked) if isinstance(asked, np.integer) else asked
 
     def _n_bins(self, asked: Any, n_samples: int) -> int:
         """The bins of a cell of so many samples, where each has its fewest."""

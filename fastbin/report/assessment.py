@@ -142,7 +142,7 @@ class Scorecard:
         curve = curve_of(table)
         return cls(
             name=name,
-            n_values=len(np.unique(predictions)),
+            n_values=len(np.unique(predictions if samples.weights is None else predictions[samples.weights > 0])),
             table=table,
             curve=curve,
             ece=table.ece(),

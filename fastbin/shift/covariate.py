@@ -17,7 +17,6 @@ from fastbin._base.checks import (
     check_choice,
     check_count,
     check_edges,
-    check_features,
     check_labels,
     check_same_length,
     check_score_range,
@@ -47,7 +46,7 @@ from fastbin.guarantees import Certificate
 from fastbin.guarantees.certificate import Certificates, about_ties, certificate_from_intervals, draws_from
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
-from fastbin.shift.importance import ULSIF, ImportanceEstimator, Progress
+from fastbin.shift.importance import ULSIF, ImportanceEstimator, Progress, check_features
 from fastbin.shift.weighted import (
     ESTIMATORS,
     METHODS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_count, check_features, check_seed, refuse_first
+from fastbin._base.checks import check_count, check_seed, refuse_first
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError, NotFittedError
@@ -296,3 +296,19 @@ def _check_columns(rows: Float64s, n_columns: int, name: str, other: str) -> Non
     if rows.shape[1] != n_columns:
         remedy = "both need the same features in one order"
         raise InputError(f"has {rows.shape[1]} columns and {other} has {n_columns}", remedy, argument=name)
+
+
+def check_features(features: Any, name: str = "features") -> Float64s:
+    """Features as a float64 (n, d) array of finite numbers; one dimension becomes one column. O(n d)."""
+    try:
+        array = np.asarray(features, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        remedy = "encode categories as numbers first"
+        raise InputTypeError(f"is not an array of numbers: {error}", remedy, argument=name) from error
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
+    if array.ndim != 2 or array.shape[1] == 0:
+        problem = f"must have one row per sample and one column per feature, got shape {np.shape(features)}"
+        raise InputTypeError(problem, argument=name)
+    refuse_first(~np.isfinite(array), name, array, "features must be finite: impute or remove such rows")
+    return array

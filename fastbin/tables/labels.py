@@ -169,6 +169,8 @@ def _say_positive(column: Any, event: str, most: int = 3) -> Words:
     """The remedy for labels that are not numbers; it names a few of them, as they come, and an event among them."""
     values = pyarrow().compute.unique(as_plain(column).drop_null()).to_pylist()[:most]
     texts = [value.decode("utf8", errors="replace") if isinstance(value, bytes) else value for value in values]
+    if len(values) > 2:
+        return f"the labels are {' and '.join(map(repr, texts))}: make a column of 0 and 1 of them, one class against others"
     named = f"the model gives the probability of {event!r}: pass ", by_name("positive", event)
     return joined(f"the labels are {' and '.join(map(repr, texts))}", named if event in texts else SAY_POSITIVE)
 

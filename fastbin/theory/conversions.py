@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import (
+    check_count,
     check_flag,
     check_labels,
     check_level,
@@ -190,14 +191,14 @@ def conformal_rank(n: int, alpha: Any) -> int:
     Raises
     ------
     InputError, InputTypeError
-        When alpha is out of range or no number.
+        When n is not an integer of at least 0, or alpha is out of range or not a number.
 
     Examples
     --------
     >>> conformal_rank(9, 0.7), math.ceil((9 + 1) * (1 - 0.7))
     (3, 4)
     """
-    return math.ceil((n + 1) * (1 - rational(alpha, large=True)))
+    return math.ceil((check_count(n, "n", minimum=0) + 1) * (1 - rational(alpha, large=True)))
 
 
 def _nonconformity(scores: Float64s) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:

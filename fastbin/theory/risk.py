@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import check_alpha, check_choice, check_count, check_same_length, check_scores
+from fastbin._base.checks import check_alpha, check_choice, check_count, check_n_samples, check_same_length, check_scores
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
@@ -291,7 +291,7 @@ def risk_bound(n: int, n_bins: int, alpha: float = 0.1, smoothness: float | None
     >>> round(calibration, 4), round(sharpness, 2)
     (0.0338, 0.32)
     """
-    n, n_bins, alpha = check_count(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
+    n, n_bins, alpha = check_n_samples(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
     if n < 2 * n_bins:
         raise GuaranteeError(
             f"n is {n} for {n_bins} bins, and Sun, Song & Hero 2023, Lemma 4 needs n >= 2 n_bins; take at most "
@@ -332,7 +332,7 @@ def zeta(n: int, n_bins: int, alpha: float, smoothness: float) -> float:
     >>> round(zeta(1000, 8, alpha=0.1, smoothness=1), 4)
     0.3096
     """
-    n, n_bins = check_count(n, "n"), check_count(n_bins, "n_bins")
+    n, n_bins = check_n_samples(n, "n"), check_count(n_bins, "n_bins")
     return float(_zeta(n, n_bins, check_alpha(alpha), _smoothness(smoothness)))
 
 
@@ -369,7 +369,7 @@ def risk_n_bins(n: int, alpha: float, smoothness: float, bound: str = "theorem1"
     >>> risk_n_bins(1000, 0.1, 1.0), risk_n_bins(1000, 0.1, 1.0, bound="zeta")
     (15, 8)
     """
-    n, alpha, smoothness = check_count(n, "n", minimum=2), check_alpha(alpha), _smoothness(smoothness)
+    n, alpha, smoothness = check_n_samples(n, "n", minimum=2), check_alpha(alpha), _smoothness(smoothness)
     bound = check_choice(bound, "bound", ("theorem1", "zeta"))
 
     def totals(n_bins: Int64s) -> Float64s:
@@ -414,7 +414,7 @@ def smallest_bin(n: int, n_bins: int, alpha: float = 0.1) -> float:
     >>> round(smallest_bin(7840, 10, alpha=0.1), 1), round(smallest_bin(500, 10, alpha=0.1), 1)
     (247.9, -11.4)
     """
-    n, n_bins, alpha = check_count(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
+    n, n_bins, alpha = check_n_samples(n, "n"), check_count(n_bins, "n_bins"), check_alpha(alpha)
     return n / (2.0 * n_bins) - math.sqrt(n * math.log(2.0 * n_bins / alpha) / 2.0)
 
 
@@ -568,7 +568,10 @@ def label_shift_risk_bound(
     >>> round(bound.recalibration, 3), round(bound.rates, 3)
     (4.973, 0.274)
     """
-    n_source, n_target = check_count(n_source, "n_source"), check_count(n_target, "n_target")
+    n_source, n_target = (
+        check_n_samples(n_source, "n_source"),
+        check_n_samples(n_target, "n_target"),
+    )
     n_bins, alpha = check_count(n_bins, "n_bins"), check_alpha(alpha)
     p, q = check_rate(source_rate, "source_rate"), check_rate(target_rate, "target_rate")
     p_min, q_min = min(p, 1.0 - p), min(q, 1.0 - q)

@@ -532,6 +532,17 @@ def test_stability_is_the_reference(counts: list[tuple[int, int]]) -> None:
     assert json.dumps(moved.to_dict(), allow_nan=False)
 
 
+def test_one_bin_says_nothing_of_stability() -> None:
+    for moved in (
+        population_stability([0.5] * 1000, [0.9] * 1000),
+        population_stability(np.arange(50) / 50, np.arange(50) / 70, n_bins=1),
+        population_stability([10], [20], kind="counts"),
+    ):
+        assert (moved.index, len(moved.reference)) == (0.0, 1)
+        assert "says nothing: all are in one bin" in str(moved)
+        assert "shift" not in str(moved)
+
+
 def test_stability_of_scores() -> None:
     rng = np.random.default_rng(0)
     old, new = rng.normal(size=5000), rng.normal(0.5, 1.0, 3000)

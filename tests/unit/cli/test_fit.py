@@ -234,6 +234,16 @@ def test_bad_rows_are_told_by_their_line(line: str, message: str, in_memory: boo
     assert refusal("fit", "bad.csv", "--weights", "w", "-o", "m.fbm").startswith(message)
 
 
+def test_three_labels_are_made_a_column() -> None:
+    """No value of --positive could serve."""
+    Path("three.csv").write_text("p,y\n0.1,yes\n0.2,no\n0.3,maybe\n")
+    told = refusal("fit", "three.csv", "--score", "p", "--label", "y", "-o", "m.fbm")
+    assert told.startswith("three.csv, line 2, column y: 'yes' is neither a number nor true or false")
+    assert told.endswith(
+        "the labels are 'yes' and 'no' and 'maybe': make a column of 0 and 1 of them, one class against others"
+    )
+
+
 def test_bad_rows_of_parquet_are_told_by_their_number() -> None:
     scores = SCORES.copy()
     scores[41] = -0.25

@@ -143,3 +143,11 @@ def test_progress_is_told_after_every_batch() -> None:
     told.clear()
     fit(TABLE.slice(0, 1300), calibrator=fb.VennAbers(), progress=lambda n_passes, rows: told.append((n_passes, rows)))
     assert told == [(1, 512), (1, 1024), (1, 1300)]
+
+
+def test_a_group_of_rows_that_all_stand_0_times_is_not_there() -> None:
+    model = fb.UniformMassBinning(2).fit(np.arange(20) / 20, np.arange(20) % 2).model_
+    table = pa.table({"s": [0.1, 0.2, 0.9, 0.4], "g": ["a", "b", "a", "c"], "w": [2, 0, 1, 3]})
+    counted = fb.engines.count(table, model, score="s", weight="w", by="g")
+    assert list(counted.groups) == ["a", "c"]
+    assert counted.n_samples == 6

@@ -597,3 +597,35 @@ def test_equal_quantiles_are_asked_for_once(kind: str) -> None:
         firsts, places = distinct(*columns)
         assert all((column[firsts][places] == column).all() for column in columns)
         assert len({*zip(*columns, strict=True)}) == len(firsts)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda n: guarantees.exact_radius(n, 0.1), "n_in_bin"),
+        (lambda n: guarantees.law.worst_failure(n, 0.1), "n_in_bin"),
+        (lambda n: fb.epsilon(n, 2), "n"),
+        (lambda n: fb.choose_n_bins(n), "n"),
+        (lambda n: theory.risk_n_bins(n, 0.1, 1.0), "n"),
+    ],
+)
+@pytest.mark.parametrize("n", [2**53 + 1, 10**17, 10**400], ids=["one more", "many", "beyond doubles"])
+def test_more_samples_than_doubles_tell_apart_are_refused(call: Callable[[int], float], name: str, n: int) -> None:
+    with pytest.raises(InputError, match=f"^{name} is {n}; it must be at least . and at most {2**53}$"):
+        call(n)
+    assert 0.0 <= call(2**53) < 2**53
+
+
+def test_ranks_and_levels_of_other_kinds_are_refused() -> None:
+    assert theory.conformal_rank(np.int8(127), 0.1) == 116
+    refused(InputError, "^n is -1; it must be at least 0$", theory.conformal_rank, -1, 0.1)
+    for n in (9.5, "9", None):
+        refused(InputTypeError, "^n must be an integer", theory.conformal_rank, n, 0.1)
+    for alpha in ("x", "1/0", ""):
+        refused(
+            InputTypeError,
+            "^alpha is .*; pass a number, such as 0.1, or a text, such as '1/20'$",
+            theory.conformal_rank,
+            9,
+            alpha,
+        )

@@ -43,6 +43,13 @@ def found(model: fb.BinnedModel) -> Assessment:
 # ------------------------------------------------------------------------------------------------- the assessment
 
 
+def test_frequencies_are_rows_that_stand_so_often(model: fb.BinnedModel) -> None:
+    scores, labels = sample(300, seed=3)
+    weights = np.random.default_rng(4).integers(0, 4, 300)
+    weighted = assess_model(model, scores, labels, sample_weight=weights)
+    assert str(weighted) == str(assess_model(model, np.repeat(scores, weights), np.repeat(labels, weights)))
+
+
 def test_numbers_are_those_of_the_diagnostics(model: fb.BinnedModel, found: Assessment) -> None:
     scores, labels = sample(3000, seed=2)
     predictions = model.predict(scores, seed=0)
