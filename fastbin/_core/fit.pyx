@@ -15,7 +15,7 @@ from libc.string cimport memcpy, memmove, memset
 import numpy as np
 
 from fastbin._base.errors import InputError
-from fastbin._base.ranks import MOST_STEPS
+from fastbin._base import ranks as _ranks
 
 from fastbin._core.cfastbin cimport (
     FASTBIN_OK, fastbin_draw_labels, fastbin_group_key, fastbin_group_keys, fastbin_hash_key, fastbin_row_key,

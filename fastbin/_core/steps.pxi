@@ -1,7 +1,7 @@
 # The steps of a certified fit: their edges where every score has a step of its own, and how many samples lie in each.
 
 
-cdef int64_t most_steps_of_all = MOST_STEPS
+cdef int64_t most_steps_of_all = _ranks.MOST_STEPS
 
 
 def step_ranks(int64_t n, int64_t n_bins, bint is_fine=False):
