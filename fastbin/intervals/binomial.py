@@ -472,7 +472,10 @@ def as_counts(values: Any, name: str) -> Int64s:
 
 def as_sums(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Float64s:
     """Sums of numbers that are not negative, one per bin; of this shape, where one is given."""
-    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    try:
+        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"must be numbers, one per bin: {error}", argument=name) from error
     if array.ndim != 1 or (shape is not None and array.shape != shape):
         bins = "" if shape is None else f" for {shape[0]} bins"
         raise InputError(f"has shape {array.shape}{bins}", "every bin needs one", argument=name)

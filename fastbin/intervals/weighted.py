@@ -20,6 +20,7 @@ from fastbin._base.checks import (
     check_count,
     check_labels,
     check_level,
+    check_number,
     check_same_length,
     check_sample_weight,
     refuse_first,
@@ -103,7 +104,7 @@ def theorem7(
     array([[0.1041, 0.8959]])
     """
     means, _, filled, known = weighted_means(weighted_label_sums, weight_sums, counts)
-    if not 0.0 < weight_min <= weight_max < math.inf:
+    if not 0.0 < check_number(weight_min, "weight_min") <= check_number(weight_max, "weight_max") < math.inf:
         raise InputError(
             f"is {weight_min!r} and weight_max is {weight_max!r}",
             "Gupta, Podkopaev & Ramdas 2020, Theorem 7 needs 0 < weight_min <= weight_max, and self_normalised_hoeffding "

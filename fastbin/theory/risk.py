@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import check_alpha, check_choice, check_count, check_n_samples, check_same_length, check_scores
+from fastbin._base.checks import (
+    check_alpha,
+    check_choice,
+    check_count,
+    check_n_samples,
+    check_number,
+    check_same_length,
+    check_scores,
+)
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
@@ -243,7 +251,7 @@ class RiskBound(NamedTuple):
 
 
 def _smoothness(smoothness: Any) -> float:
-    value = float(smoothness)
+    value = check_number(smoothness, "smoothness")
     if not (value > 0.0 and math.isfinite(value)):
         remedy = "it is the constant K of Sun, Song & Hero 2023, (A3), so positive and finite"
         raise InputError(None, remedy, argument="smoothness", value=value)
@@ -512,7 +520,7 @@ def label_shift_risk(
     >>> round(risk.rates, 4), round(risk.recalibration, 4)
     (0.0208, 0.2916)
     """
-    if not (source_risk >= 0.0 and math.isfinite(source_risk)):
+    if not (check_number(source_risk, "source_risk") >= 0.0 and math.isfinite(source_risk)):
         raise InputError(None, "a risk is finite and not negative", argument="source_risk", value=source_risk)
     p, q = check_rate(source_rate, "source_rate"), check_rate(target_rate, "target_rate")
     p_used = p if estimated_source_rate is None else check_rate(estimated_source_rate, "estimated_source_rate")

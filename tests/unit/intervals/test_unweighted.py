@@ -629,3 +629,14 @@ def test_ranks_and_levels_of_other_kinds_are_refused() -> None:
             9,
             alpha,
         )
+
+
+@pytest.mark.parametrize("value", ["a", None, 1j])
+def test_what_is_no_number_is_refused_by_name(value: Any) -> None:
+    sums, counts = [3.0], [3]
+    if value is not None:  # None is read as NaN
+        hoeffding = intervals.self_normalised_hoeffding
+        refused(InputTypeError, "^weighted_label_sums must be numbers", hoeffding, value, sums, counts, 0.1, 1.5)
+    refused(InputTypeError, "^weight_min must be a real number", theory.theorem7, [1.0], sums, counts, 0.1, value, 1.5)
+    refused(InputTypeError, "^weight_max must be a real number", theory.theorem7, [1.0], sums, counts, 0.1, 0.5, value)
+    refused(InputTypeError, "^smoothness must be a real number", theory.risk_n_bins, 1000, 0.1, value)
