@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import check_alpha, check_choice
+from fastbin._base.checks import check_alpha, check_choice, check_seed
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
@@ -133,7 +133,7 @@ def check_predictions(
     sample_weight: Any = None,
     positive: Any = None,
     cluster: Any = None,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> PredictionCheck:
     """Are these predictions calibrated, in each grade and in all? Exact tests; no model is needed.
 
@@ -153,8 +153,8 @@ def check_predictions(
     cluster : array-like of shape (n,), optional
         What rows that belong together share, such as the obligor, integers or text: then one row of each cluster is tested
         (`one_per_cluster`), and calibration is that of a random row of a random cluster. Not with `sample_weight`.
-    seed : int
-        Of the choice of these rows, in [0, 2**64).
+    seed : int or None
+        Of the choice of these rows, in [0, 2**64), as in `one_per_cluster`; the check keeps it.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def check_predictions(
     samples = _checked(p, y, sample_weight, positive, by=by, cluster=cluster)
     kept, agreement = None, None
     if cluster is not None:
-        kept, agreement = _one_of_each(samples, cluster, sample_weight, seed)
+        kept, agreement = _one_of_each(samples, cluster, sample_weight, check_seed(seed))
     names, groups = _grades(samples, p, by, sample_weight, kept)
     samples = samples if kept is None else samples.take(kept)
     parts = [*groups, samples]

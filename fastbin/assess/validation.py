@@ -537,7 +537,7 @@ def assess(
     label: str | None = None,
     day: Any = None,
     cluster: Any = None,
-    seed: int = 0,
+    seed: int | None = None,
     sample_weight: Any = None,
     positive: Any = None,
     side: str = "both",
@@ -568,8 +568,8 @@ def assess(
     cluster : array-like of shape (n,), or str, optional
         What rows of given predictions that belong together share, such as the obligor. One row of each is assessed, as
         `one_per_cluster` chooses it, and a warning says so where rows of a cluster agree.
-    seed : int
-        Chooses the row of each cluster, and breaks ties of a model; in [0, 2**64).
+    seed : int or None
+        Chooses the row of each cluster, as in `one_per_cluster`, and breaks ties of a model (0 by default); in [0, 2**64).
     sample_weight : array-like of int, shape (n,), or str, optional
         Frequencies, the same as repeating the row. Importance weights of given predictions are refused.
     positive : optional
@@ -625,7 +625,7 @@ def assess(
             if value is not None:
                 remedy = "pass what model.predict gives as predictions, or use fastbin.assess.audit_groups"
                 raise InputError("is about given predictions, and a model is assessed bin by bin", remedy, argument=name)
-        options |= {"seed": seed} if seed else {}
+        options |= {} if seed is None else {"seed": seed}
         options |= {"sample_weight": sample_weight, "positive": positive, "test_level": test_level, "side": side}
         return _assess_model(given, data, segment, {"score": score, "label": label}, options)
     if options:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from fastbin._base.checks import check_seed
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin.cli._console import is_typed, working
 from fastbin.cli._files import FileDigests, display_name
@@ -68,7 +69,9 @@ def _checked(asked: PredictionOptions, test_level: float) -> ValidationOptions:
         raise InputError(error.rendered(subject_of(error), in_shell=True)) from error
 
 
-def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float, seed: int = 0) -> Validated:
+def validate_file(
+    file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float, seed: int | None = None
+) -> Validated:
     """Validate the predictions in a column of a file; its source has the file, its SHA-256 and the columns."""
     from fastbin.assess.counted import NamedColumns
     from fastbin.assess.counted_tables import count_table
@@ -86,7 +89,7 @@ def validate_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test
     files = digests.of_table(table)
     with working("testing"), warnings.catch_warnings():
         warnings.simplefilter("ignore", FastbinWarning)  # what is shown says how rows of a cluster agree
-        counts = count_table(table, names, positive=rows.positive, seed=seed)
+        counts = count_table(table, names, positive=rows.positive, seed=check_seed(seed))
         digests.check_unchanged()
         files = files or {display_name(file): digests.piped().hex()}
         columns = {name: column for name, column in names._asdict().items() if column is not None}

@@ -13,7 +13,7 @@ import numpy as np
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin.cli import _options as options
 from fastbin.cli import _show
-from fastbin.cli._console import console, note, say, say_json, show, text_table, working
+from fastbin.cli._console import console, is_typed, note, say, say_json, show, text_table, working
 from fastbin.cli._files import FileDigests, check_inputs, display_name, load_any, load_with_vectors
 from fastbin.cli._predictions import PredictionOptions, refuse_options_of_models, validate_file
 from fastbin.cli._tables import (
@@ -160,7 +160,8 @@ def check_column(
         warnings.simplefilter("ignore", FastbinWarning)  # what is printed says it
         check = check_predictions(
             arrays["p"], arrays["labels"], keys.get("by"), side, test_level=test_level,
-            sample_weight=arrays.get("sample_weight"), cluster=keys.get("cluster"), seed=seed,
+            sample_weight=arrays.get("sample_weight"), cluster=keys.get("cluster"),
+            seed=seed if is_typed("seed") else None,
         )  # fmt: skip
         return Tested(check, cluster_intervals(arrays["p"], arrays["labels"], **keys, alpha=alpha, side=side, seed=seed))
 

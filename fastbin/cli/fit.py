@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin._base.array_types import Array
-from fastbin._base.checks import check_score_range, check_scores, event_of
+from fastbin._base.checks import check_score_range, check_scores, check_seed, event_of
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.suspicions import FALLS, HARD_LABELS
 from fastbin._model import view
@@ -229,7 +229,7 @@ def command(
     summary, show = shown
     out.messages().print(f"{place}{summary(model)} ({named}).")
     if agreement is not None:
-        out.messages().print(f"{agreement}. One row of each cluster was taken: the promise is about such rows.")
+        out.messages().print(f"{agreement}. The promise is about such rows.")
     show(out.messages(), model, alpha, max_rows=30, **({} if side == "both" else {"side": side}))
     if side != "both":
         note("the model does not keep the side: say --side again where its promise is shown, and choose it before the labels")
@@ -329,9 +329,10 @@ def _fit_clusters(
     with errors_in(table, columns | keys), working("fitting"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FastbinWarning)
         of_rows = as_keys(read.texts["cluster"])
-        kept = one_per_cluster(of_rows, getattr(calibrator, "seed", 0))
+        seed = check_seed(calibrator.get_params().get("seed") if is_typed("seed") else None)
+        kept = one_per_cluster(of_rows, seed)
         fitted = calibrator.fit(**{argument: column[kept] for argument, column in read.arrays.items()})
-        agreement = agreement_of(read.arrays["labels"] - fitted.predict(read.arrays["scores"]), of_rows)
+        agreement = agreement_of(read.arrays["labels"] - fitted.predict(read.arrays["scores"]), of_rows, seed)
     _note_suspicions(caught)
     return fitted.model_._derived("one_per_cluster"), columns | keys, agreement
 

@@ -48,7 +48,7 @@ OF_A_NEW_PLAN = ("score", "epsilon", "n_bins", "budget", "bins_of", "alpha", "se
 @options.option("-o --output PLAN", "The plan to write. Default with --labels: FILE itself.")
 @options.option("--rows rows_to FILE", "The rows to label next, as CSV, bin by bin; - prints them.", options.PATH)
 @options.alpha
-@options.option("--seed N", "Decides the random order of rows.", options.SEED, 0)
+@options.option("--seed N", "Decides the random order of rows. Default: one that is drawn; the plan keeps it.", options.SEED)
 @options.option("--score-range LOW,HIGH|any", "Where scores must lie.", options.SCORE_RANGE, "0,1")
 @options.as_json
 @options.collected("new", dict, "epsilon", "n_bins", "budget", "bins_of", "seed", "score_range")

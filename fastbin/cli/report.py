@@ -214,7 +214,9 @@ def _report_predictions(
     outs = wanted.open(read, *([] if before is None else [before]))
     earlier = None if before is None else read_earlier(before)
     if counts is None:
-        found, columns, files = validate_file(read, rows, asked, test_level=settings["test_level"], seed=settings["seed"])
+        found, columns, files = validate_file(
+            read, rows, asked, test_level=settings["test_level"], seed=settings["seed"] if is_typed("seed") else None
+        )
     else:
         found, columns, files = validate_counts_file(read, rows, asked, test_level=settings["test_level"])
     name = display_name(read if read == "-" else Path(read).name)

@@ -120,6 +120,17 @@ def test_labels_have_the_interval_of_betting() -> None:
     np.testing.assert_allclose(ends_of_mean(labels, 0.1), expected, atol=1e-12)
 
 
+def test_the_row_of_a_cluster_is_drawn_afresh() -> None:
+    """Two rows each in the order of time, of which the last has label 1: a random row of a random cluster has it half the time."""
+    customer, missed = np.repeat(np.arange(100), 2), 0
+    labels = np.arange(200) % 2
+    for _ in range(100):
+        rows_taken = fb.assess.one_per_cluster(customer)
+        model = fb.UniformMassBinning(1).fit(np.full(100, 0.5), labels[rows_taken]).model_
+        missed += abs(model.values[0] - 0.5) > model.certificate(0.1).epsilon
+    assert missed <= 25  # 10 on average at most: more with a chance of 1e-5
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("side", ["both", "upper", "lower"])
 @pytest.mark.parametrize("n", [20, 50, 100])

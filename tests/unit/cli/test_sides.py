@@ -91,10 +91,10 @@ def test_vector_models_have_both_sides() -> None:
 
 def test_fit_takes_one_row_of_each_cluster() -> None:
     found = run("fit", "t.csv", "--score", "p", "--label", "y", "--method", "umd", "--n-bins", "4", "--cluster", "customer",
-                "-o", "m.fbm")  # fmt: skip
+                "--seed", "7", "-o", "m.fbm")  # fmt: skip
     assert found.exit_code == 0, found.output
-    kept = fb.assess.one_per_cluster([f"c{c}" for c in CUSTOMER.tolist()])
-    expected = fb.UniformMassBinning(n_bins=4).fit(SCORES[kept], LABELS[kept]).model_
+    kept = fb.assess.one_per_cluster([f"c{c}" for c in CUSTOMER.tolist()], seed=7)
+    expected = fb.UniformMassBinning(n_bins=4, seed=7).fit(SCORES[kept], LABELS[kept]).model_
     made = fb.BinnedModel.load("m.fbm")
     assert made.same_map(expected)
     np.testing.assert_array_equal(made.counts, expected.counts)
@@ -103,7 +103,7 @@ def test_fit_takes_one_row_of_each_cluster() -> None:
     assert made.provenance["made_by"][-1] == {"function": "one_per_cluster"}
     assert "1,800 rows of 600 clusters" in found.output
     assert "the design effect is 1." in found.output
-    assert "One row of each cluster was taken" in found.output
+    assert "one row of each was taken, by seed 7" in found.output
     assert str(expected.certificate()) in found.output
 
 
@@ -119,9 +119,9 @@ def test_clusters_do_not_go_with_other_designs(options: list[str]) -> None:
 def test_predictions_in_clusters() -> None:
     names, grades = [f"c{c}" for c in CUSTOMER.tolist()], np.where(SCORES > 0.5, "B", "A")
     with pytest.warns(fb.FastbinWarning, match="rows of a cluster agree"):
-        check = fb.assess.check_predictions(SCORES, LABELS, grades, cluster=names)
-    intervals = fb.assess.cluster_intervals(SCORES, LABELS, names, grades)
-    asked = "assess", "t.csv", "--predictions", "p", "--label", "y", "--by", "grade", "--cluster", "customer"
+        check = fb.assess.check_predictions(SCORES, LABELS, grades, cluster=names, seed=7)
+    intervals = fb.assess.cluster_intervals(SCORES, LABELS, names, grades, seed=7)
+    asked = "assess", "t.csv", "--predictions", "p", "--label", "y", "--by", "grade", "--cluster", "customer", "--seed", "7"
     words = run(*asked).stdout
     assert words.startswith(str(check))
     assert str(intervals) in words
