@@ -96,8 +96,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         "importance", weights other than 0 and 1 void the certificate.
     random_state : int, RandomState or None
         Of the draw of the rows that are held out. It also seeds whatever has ``random_state=None`` in `estimator`, and a
-        calibrator with ``seed=None``. ``None`` draws one afresh; it is kept in `random_state_`. With a number, rows must come in
-        an order that says nothing of their labels (docs/guarantees.md, "One seed for every fit").
+        calibrator with ``seed=None``. ``None`` draws one afresh; it is kept in `random_state_`. With a number, rows must come
+        in an order that says nothing of their labels (docs/guarantees.md, "One seed for every fit").
     positive : optional
         Of two classes, the one that the calibrated probability, its certificate and the saved model are about; by default the
         second of `classes_`, which is the last in the alphabet. The columns of `predict_proba` stay in the order of `classes_`.

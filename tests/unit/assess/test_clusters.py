@@ -121,7 +121,7 @@ def test_labels_have_the_interval_of_betting() -> None:
 
 
 def test_the_row_of_a_cluster_is_drawn_afresh() -> None:
-    """Two rows each in the order of time, of which the last has label 1: a random row of a random cluster has it half the time."""
+    """Two rows each in the order of time, of which the last has label 1: so has a random row half the time."""
     customer, missed = np.repeat(np.arange(100), 2), 0
     labels = np.arange(200) % 2
     for _ in range(100):
