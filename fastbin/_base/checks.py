@@ -475,8 +475,10 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
     if weights is None:
         return None
     array = _one_dimensional(weights, name, first_row)
-    if array.dtype.kind == "O" or (array.dtype.kind == "f" and isinstance(weights, (list, tuple))):
-        array = _whole_or_real(np.asarray(weights, object) if array.dtype.kind == "f" else array, name, first_row)
+    if array.dtype.kind == "f" and isinstance(weights, (list, tuple)) and array.max(initial=0.0) >= 2.0**63:
+        array = np.asarray(weights, object)  # whole numbers beyond 64 bits, perhaps, which NumPy makes doubles of
+    if array.dtype.kind == "O":
+        array = _whole_or_real(array, name, first_row)
     if array.dtype.kind not in "biuf":
         raise InputTypeError(f"must be numbers, got dtype {array.dtype}", argument=name)
     # Two passes that need no memory; NaN is neither.

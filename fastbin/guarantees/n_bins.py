@@ -618,11 +618,8 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None, side:
     5 199 0.083 0.108
     10 99 0.131 0.164
     """
-    n, alpha, side = (
-        check_n_samples(n, "n", minimum=2),
-        check_alpha(alpha),
-        check_side_of(side, "conditional", None),
-    )
+    n, alpha = check_n_samples(n, "n", minimum=2), check_alpha(alpha)
+    side = check_side_of(side, "conditional", None)
     if n_bins is not None:
         return [_row(n, b, alpha, side) for b in sorted({check_count(b, "n_bins") for b in n_bins})]
     usual = [step * scale for scale in 10 ** np.arange(8) for step in (1, 2, 5)] + [15, 25]

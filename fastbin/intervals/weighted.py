@@ -284,36 +284,39 @@ def betting(
     if stakes is not None and (not stakes or not all(0.0 < stake < 1.0 for stake in stakes)):
         raise InputError(None, "it must hold fractions strictly between 0 and 1", argument="stakes", value=stakes)
     threshold = math.log(2.0 / check_level(alpha))
-    ends = [[_lower_end(relative, outcomes, threshold, stakes) for outcomes in (y, 1.0 - y)] for relative, y in rows.per_bin()]
-    low, mirrored = np.array(ends).T
-    return np.stack([low, 1.0 - mirrored], axis=1)
+    return np.array([_ends_of_bets(relative, y, threshold, stakes) for relative, y in rows.per_bin()])
 
 
-def _lower_end(relative: Float64s, outcomes: Array, threshold: float, stakes: tuple[float, ...] | None = None) -> float:
-    """The largest theta whose fortune, from relative weights and outcomes in [0, 1], reaches the threshold.
+def _ends_of_bets(relative: Float64s, outcomes: Array, threshold: float, stakes: tuple[float, ...] | None = None) -> Float64s:
+    """float64 (2,): the ends of the mean, from relative weights and outcomes in [0, 1].
 
-    Its factors fall as theta rises: that of the outcome z is (1 - z)(1 - l theta) + z (1 + l (1 - theta)) for a weight of 1.
+    The factors of the lower end fall as theta rises: that of the outcome z, for a weight of 1, is (1 - z)(1 - l theta) +
+    z (1 + l (1 - theta)).
     """
-    if not np.dot(relative, outcomes) > 0.0:
-        return 0.0
     # Sorted, so that sums are rounded alike in whatever order the samples come; equal ones are one.
-    order = np.lexsort((outcomes, relative))
-    relative, outcomes, n = relative[order], outcomes[order].astype(np.float64), len(order)
-    starts = np.flatnonzero(np.append(True, (np.diff(relative) != 0.0) | (np.diff(outcomes) != 0.0)))
-    relative, outcomes, repeats = relative[starts], outcomes[starts], np.diff(np.append(starts, n)).astype(np.float64)
+    order, n = np.lexsort((outcomes, relative)), len(outcomes)
+    weights, values = relative[order], outcomes[order].astype(np.float64)
+    starts = np.flatnonzero(np.append(True, (np.diff(weights) != 0.0) | (np.diff(values) != 0.0))) if n else order
+    weights, values, repeats = weights[starts], values[starts], np.diff(np.append(starts, n)).astype(np.float64)
     shares = np.log(_SHARES) if stakes is None else np.full(len(stakes), -math.log(len(stakes)))
 
-    def rejects(theta: Float64s) -> Bools:
-        gains = relative * (outcomes - theta)
-        if stakes is None:
-            best = math.sqrt(2.0 * threshold / (n * theta * (1.0 - theta)))
-            bets = np.minimum(_MULTIPLES * best, _BOLDEST / theta)
-        else:
-            bets = np.array(stakes) / theta
-        logs = [repeats @ np.log1p(bet * gains) for bet in bets.tolist()]
-        return np.asarray(np.logaddexp.reduce(shares + logs) >= threshold)
+    def lower_end(values: Float64s) -> float:
+        if not np.dot(weights, values) > 0.0:
+            return 0.0
 
-    return float(last_rejected(rejects, ()))
+        def rejects(theta: Float64s) -> Bools:
+            if stakes is None:
+                best = math.sqrt(2.0 * threshold / (n * theta * (1.0 - theta)))
+                bets = np.minimum(_MULTIPLES * best, _BOLDEST / theta)
+            else:
+                bets = np.array(stakes) / theta
+            gains = weights * (values - theta)
+            logs = [repeats @ np.log1p(bet * gains) for bet in bets.tolist()]
+            return np.asarray(np.logaddexp.reduce(shares + logs) >= threshold)
+
+        return float(last_rejected(rejects, ()))
+
+    return np.array([lower_end(values), 1.0 - lower_end(1.0 - values)])
 
 
 def ends_of_mean(values: Float64s, level: float, side: str = "both") -> Float64s:
@@ -321,11 +324,7 @@ def ends_of_mean(values: Float64s, level: float, side: str = "both") -> Float64s
 
     Does not depend on their order. O(460 n).
     """
-    if not len(values):
-        return np.array([0.0, 1.0])
-    threshold, weights = -math.log(float(tails_of(level, side))), np.ones(len(values))
-    low, high = (_lower_end(weights, each, threshold) for each in (values, 1.0 - values))
-    return opened(np.array([low, 1.0 - high]), side)
+    return opened(_ends_of_bets(np.ones(len(values)), values, -math.log(float(tails_of(level, side)))), side)
 
 
 # ------------------------------------------------------------------------------------------------- weighted samples, checked

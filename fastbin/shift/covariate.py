@@ -302,10 +302,10 @@ class ImportanceWeightedBinning(Calibrator):
         alpha : float in (0, 1)
             The chance that any interval misses (each one's, where not `simultaneous`).
         bound : {"betting", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10"}
-            The functions of `fastbin.intervals`. "betting" is the narrowest; "self-normalised-hoeffding" is what
-            `weighted_interval` gives from the model alone. "theorem7" (with `weight_min`) and "theorem10" (with
-            `relative_mass` at the fit) are Gupta, Podkopaev & Ramdas 2020, with the constants of their proofs. Choose before
-            looking at the results.
+            The functions of `fastbin.intervals`. "betting" is mostly the narrowest, if not where both weights and the shares of
+            the labels are nearly equal; "self-normalised-hoeffding" is what `weighted_interval` gives from the model alone.
+            "theorem7" (with `weight_min`) and "theorem10" (with `relative_mass` at the fit) are Gupta, Podkopaev & Ramdas 2020,
+            with the constants of their proofs. Choose before looking at the results.
         simultaneous : bool
             Whether alpha is shared among the bins.
         weight_bound : float or array-like of float, shape (n_bins,)

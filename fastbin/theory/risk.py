@@ -576,10 +576,7 @@ def label_shift_risk_bound(
     >>> round(bound.recalibration, 3), round(bound.rates, 3)
     (4.973, 0.274)
     """
-    n_source, n_target = (
-        check_n_samples(n_source, "n_source"),
-        check_n_samples(n_target, "n_target"),
-    )
+    n_source, n_target = check_n_samples(n_source, "n_source"), check_n_samples(n_target, "n_target")
     n_bins, alpha = check_count(n_bins, "n_bins"), check_alpha(alpha)
     p, q = check_rate(source_rate, "source_rate"), check_rate(target_rate, "target_rate")
     p_min, q_min = min(p, 1.0 - p), min(q, 1.0 - q)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,15 @@ def test_fit_takes_one_row_of_each_cluster() -> None:
     assert "the design effect is 1." in found.output
     assert "one row of each was taken, by seed 7" in found.output
     assert str(expected.certificate()) in found.output
+
+
+def test_the_seed_of_a_choice_is_drawn_unless_it_is_said() -> None:
+    for asked in (
+        ("fit", "t.csv", "--score", "p", "--label", "y", "--method", "umd", "--cluster", "customer", "-o", "m.fbm"),
+        ("assess", "t.csv", "--predictions", "p", "--label", "y", "--cluster", "customer"),
+    ):
+        seeds = {re.findall(r"one row of each was taken, by seed (\d+)", run(*asked).output)[0] for _ in range(2)}
+        assert len(seeds) == 2, seeds
 
 
 @pytest.mark.parametrize(
