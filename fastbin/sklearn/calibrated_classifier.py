@@ -35,6 +35,7 @@ from fastbin.sklearn.training import (
     check_holdout,
     draw_held_out,
     scores_of,
+    seed_of_draws,
     with_top,
 )
 from fastbin.vector_model import VectorModel
@@ -96,8 +97,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         "importance", weights other than 0 and 1 void the certificate.
     random_state : int, RandomState or None
         Of the draw of the rows that are held out. It also seeds whatever has ``random_state=None`` in `estimator`, and a
-        calibrator with ``seed=None``. ``None`` draws one afresh; it is kept in `random_state_`. With a number, rows must come
-        in an order that says nothing of their labels (docs/guarantees.md, "One seed for every fit").
+        calibrator with ``seed=None``. ``None`` draws one afresh; it is kept in `random_state_`. A number is taken together with
+        a digest of `y`, so that the same rows are held out again, and others of other data.
     positive : optional
         Of two classes, the one that the calibrated probability, its certificate and the saved model are about; by default the
         second of `classes_`, which is the last in the alphabet. The columns of `predict_proba` stay in the order of `classes_`.
@@ -203,13 +204,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         frozen = isinstance(estimator, FrozenEstimator)
         classes = classes_of(rows.y[rows.whole.at], getattr(estimator, "classes_", None) if frozen else None)
         side = Side.of(classes, self.positive)
+        columns = columns_of(rows.y, rows.whole.at, classes)
         self.random_state_ = seed_of(self.random_state)
-        draws = np.random.RandomState(self.random_state_)
+        draws = np.random.RandomState(seed_of_draws(self.random_state_, columns))
         if frozen:
             fitted, part = estimator.fit(X, y), rows.whole
             scores = scores_of(fitted, rows.take(part.at), len(classes), side.column)
         else:
-            split = self._split(rows.whole, draws)  # the first draw, so that it depends on random_state alone
+            split = self._split(rows.whole, draws)  # the first draw, so that no option of the estimator changes it
             training = self._training(estimator, classes, side.column, draws, sample_weight, fit_params)
             if rows.whole.weights is not None and not (training.takes_weights or get_config()["enable_metadata_routing"]):
                 warnings.warn(
@@ -229,7 +231,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
                 setattr(self, name, getattr(fitted, name))
             elif hasattr(self, name):  # of an earlier fit
                 delattr(self, name)
-        columns, names = columns_of(rows.y[part.at], classes), np.array(keys_of(classes))
+        columns, names = columns[np.searchsorted(rows.whole.at, part.at)], np.array(keys_of(classes))
         truth = columns if side.positive is None else (columns == side.column).astype(np.int64)
         calibration = CalibrationRows(scores, truth, names, part.weights, self.multiclass)
         calibrator = fit_calibrator(self.calibrator, fitted, calibration, draws)
@@ -550,16 +552,17 @@ class Side(NamedTuple):
         return cls(positive, names.index(positive), check_event(event_of(positive)))
 
 
-def columns_of(labels: Array, classes: Array) -> Int64s:
-    """The position of each label in `classes`, all of which are different; the first that is none of them is refused."""
+def columns_of(labels: Array, at: Int64s, classes: Array) -> Int64s:
+    """For the labels at these rows their positions in `classes`, all of which are different; refuses the first in none."""
+    labels = labels[at]
     order = np.argsort(classes, kind="stable")
-    at = order[np.minimum(np.searchsorted(classes[order], labels), len(classes) - 1)]
-    strange = classes[at] != labels
+    columns = order[np.minimum(np.searchsorted(classes[order], labels), len(classes) - 1)]
+    strange = classes[columns] != labels
     if strange.any():
         row = int(np.argmax(strange))
         problem = f"is {labels[[row]].tolist()[0]!r}, and the frozen estimator knows the classes {classes.tolist()}"
-        raise InputError(problem, "remove such rows", argument="y", at=row)
-    return np.asarray(at)
+        raise InputError(problem, "remove such rows", argument="y", at=int(at[row]))
+    return np.asarray(columns)
 
 
 def keys_of(classes: Array) -> list[Key]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -169,10 +170,21 @@ class Subset(NamedTuple):
         return Subset(at, None if self.weights is None else self.weights[np.searchsorted(self.at, at)])
 
 
+def seed_of_draws(seed: int, columns: Int64s) -> list[int]:
+    """The seed of all that a fit draws: the number of the fit, and a digest of its labels in the order of the rows.
+
+    Under the number alone, all files that are sorted by their labels would be divided at the same places, and a number whose
+    draw holds out too many positives would break the promise in nearly each of them. Features are left out: a new feature
+    keeps the rows held out.
+    """
+    digest = hashlib.sha256(columns.astype("<i8").tobytes()).digest()
+    return [seed, *np.frombuffer(digest, "<u4").tolist()]
+
+
 def draw_held_out(
     whole: Subset, holdout: float | int, draws: np.random.RandomState, frequencies: bool
 ) -> tuple[Subset, Subset]:
-    """A training part and a part held out, drawn without looking at anything but the number of samples.
+    """A training part and a part held out, drawn at random; not stratified, as certificates need it.
 
     With `frequencies` repetitions are drawn one by one, so that a row may have some in both parts. To draw rows would hold out
     all of a repeated row or none, and the part held out would not be a sample of the population.
