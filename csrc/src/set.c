@@ -64,9 +64,10 @@ static int columns_are_places(const fastbin_set_spec *spec) {
 /* ------------------------------------------------------------------------------------------------------------- */
 
 /* The arrays of a set behind its struct, widest first. */
-static int set_bytes(const fastbin_set_spec *spec, size_t *bytes) {
+static int set_bytes(const fastbin_set_spec *spec, int has_small, size_t *bytes) {
   size_t n_keys = (size_t)spec->n_keys;
   *bytes = sizeof(fastbin_set);
+  if (has_small && !add_size(bytes, (size_t)spec->n_models + 1, sizeof(small_model))) return 0;
   if (!add_size(bytes, fastbin_key_slots(spec), sizeof(key_slot)) ||
       !add_size(bytes, (size_t)spec->n_models, sizeof(fastbin_model *)) || !add_size(bytes, n_keys, 2 * sizeof(int32_t))) {
     return 0;
@@ -93,13 +94,23 @@ static void number_columns(fastbin_set *set, unsigned char **free_part) {
   *free_part += (size_t)set->spec.n_keys * sizeof *set->model_of_column;
 }
 
-static void copy_arrays(fastbin_set *set, const fastbin_set_spec *spec, fastbin_model *const *models) {
+/* The small models at the next cache line. */
+static void take_small_models(fastbin_set *set, fastbin_model *const *models, size_t n_models, unsigned char **free_part) {
+  small_model *small = (small_model *)(void *)(*free_part + (CACHE_LINE - (uintptr_t)*free_part % CACHE_LINE) % CACHE_LINE);
+  for (size_t i = 0; i < n_models; i++) fastbin_fill_small(&small[i], models[i]);
+  set->small_models = small;
+  *free_part += (n_models + 1) * sizeof *small;
+}
+
+static void copy_arrays(fastbin_set *set, const fastbin_set_spec *spec, fastbin_model *const *models, int has_small) {
   unsigned char *free_part = (unsigned char *)(set + 1);
   fastbin_set_spec *own = &set->spec;
   size_t n_keys = (size_t)spec->n_keys;
   int32_t *model_of_key;
   *own = *spec;
   own->struct_size = sizeof *own;
+  set->small_models = NULL;
+  if (has_small) take_small_models(set, models, (size_t)spec->n_models, &free_part);
   set->table.slots = (key_slot *)(void *)free_part;
   free_part += fastbin_key_slots(spec) * sizeof(key_slot);
   fastbin_copy_vector(set, &free_part);
@@ -124,10 +135,12 @@ fastbin_status fastbin_set_around(const fastbin_set_spec *given, fastbin_model *
   fastbin_status status = check_shape(&spec);
   fastbin_set *made;
   size_t bytes;
+  int has_small;
   if (status != FASTBIN_OK) return status;
   if (!fastbin_keys_can_be(&spec) || !models_can_be(&spec) || !fastbin_vector_can_be(&spec, models)) return FASTBIN_ERROR_SET;
   if (!fastbin_provenance_can_be(spec.provenance, spec.provenance_size)) return FASTBIN_ERROR_ORIGIN;
-  if (!set_bytes(&spec, &bytes)) return FASTBIN_ERROR_MEMORY;
+  has_small = fastbin_mostly_small(&spec, models);
+  if (!set_bytes(&spec, has_small, &bytes)) return FASTBIN_ERROR_MEMORY;
   made = malloc(bytes);
   if (!made) return FASTBIN_ERROR_MEMORY;
   /* The marks lie where the hash table will. */
@@ -136,7 +149,7 @@ fastbin_status fastbin_set_around(const fastbin_set_spec *given, fastbin_model *
     return FASTBIN_ERROR_SET;
   }
   if (columns_are_places(&spec)) spec.columns = NULL;
-  copy_arrays(made, &spec, models);
+  copy_arrays(made, &spec, models, has_small);
   fastbin_fill_key_table(made);
   made->has_bins = 1;
   for (int32_t i = 0; i < spec.n_models; i++) made->has_bins &= models[i]->spec.kind == FASTBIN_STEP;

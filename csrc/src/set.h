@@ -2,7 +2,7 @@
  * set.h: what the source files of sets share.
  *
  * A set is a struct, one block with its arrays and the hash table of its keys, and a model for each cell. Keys are found by
- * set_keys.c, rows are scored by set_predict.c, bytes are made and read by set_format.c.
+ * set_keys.c, rows are scored by set_predict.c (small models as set_small.c writes them down), bytes are made and read by set_format.c.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -24,12 +24,27 @@ typedef struct key_table {
   int is_hashed; /* 0: the hashes of these keys are too much alike, and they are found by bisection */
 } key_table;
 
+/*
+ * All that scoring a row reads of a model with few steps, in three cache lines. The value of a score whose order is in the range is
+ * that of its rank, the number of thresholds that are not above the order. A model that has to be asked itself has the range
+ * INT64_MIN to INT64_MIN, in which no double lies.
+ */
+#define SMALL_RANKS 11u
+#define CACHE_LINE 64u
+typedef struct small_model {
+  int64_t least; /* the order of the least score of the range */
+  uint64_t span; /* of the greatest, above it */
+  int64_t thresholds[SMALL_RANKS]; /* orders, filled up with INT64_MAX */
+  double values[SMALL_RANKS];
+} small_model;
+
 struct fastbin_set {
   fastbin_set_spec spec; /* what describe() shows; its pointers point into this allocation */
   key_table table;
   int has_bins;          /* all models are step functions */
   int32_t *model_of_column; /* VECTOR: the number of the model of each column; else NULL */
   fastbin_model **models;
+  const small_model *small_models; /* one for each model, at cache lines; NULL where most models are large */
 };
 
 /* set.c: whether the enumerators are known, which a newer version may have added to. */
@@ -55,6 +70,10 @@ static inline vector_sizes fastbin_vector_sizes(const fastbin_vector_map *map, i
   sizes.unlabelled = map->unlabelled ? 3 * sizes.bins : 0;
   return sizes;
 }
+
+/* set_small.c: whether most models are small; writes down the small_model of one. */
+int fastbin_mostly_small(const fastbin_set_spec *spec, fastbin_model *const *models);
+void fastbin_fill_small(small_model *small, const fastbin_model *model);
 
 /* set_keys.c: whether the keys of a spec are those of a set; the slots their table needs; fills it. */
 int fastbin_keys_can_be(const fastbin_set_spec *spec);

@@ -1,9 +1,10 @@
 /*
  * set_predict.c: rows scored by the models of a set.
  *
- * Where the models of rows change often, blocks of rows are scored in stages, so that the memory serves all rows of a block
- * together: five to ten times as fast as one row after the other, where the models do not fit into the caches. Else, rows that
- * follow each other and have one model are a run, and are scored by one call for this model, or one by one if they are few.
+ * Where the models of rows change often, the memory serves many rows together: values of small models (set_small.c) are looked up
+ * while those of later rows are on their way; other rows are scored in blocks and stages, five to ten times as fast as one row
+ * after the other, where the models do not fit into the caches. Else, rows that follow each other and have one model are a run,
+ * and are scored by one call for this model, or one by one if they are few.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -106,6 +107,16 @@ static fastbin_status score_row(const batch *b, const fastbin_model *model, size
   return status == FASTBIN_ERROR_SCORE_NAN && rows->nan_policy == FASTBIN_NAN_PROPAGATE ? FASTBIN_OK : status;
 }
 
+/* A row that is scored by its model alone. */
+static fastbin_status score_alone(const batch *b, size_t row, size_t *bad_row) {
+  fastbin_status status;
+  const fastbin_model *model = model_of(b->set, b->numbers[row], &status);
+  *bad_row = row;
+  if (model) status = score_row(b, model, row);
+  if (status == FASTBIN_OK && b->bins && b->numbers[row] == -1) b->bins[row] = -1;
+  return status;
+}
+
 /* The rows from `first` to `end`, as the caller describes rows. */
 static fastbin_rows part_of(const fastbin_rows *rows, size_t first, size_t end) {
   fastbin_rows part = *rows;
@@ -141,6 +152,49 @@ static fastbin_status score_run(const batch *b, size_t first, size_t end, size_t
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Rows of models in any order                                                                                   */
 /* ------------------------------------------------------------------------------------------------------------- */
+
+/* How many rows ahead of its turn a row asks the memory for its small model. From 8 to 32 are alike. */
+#define ROWS_AHEAD 16
+
+static void fetch_small(const small_model *small) {
+  const char *start = (const char *)small;
+  PREFETCH(start);
+  PREFETCH(start + CACHE_LINE);
+  PREFETCH(start + 2 * CACHE_LINE);
+}
+
+/* The rank of an order among eleven thresholds: 4 + 4 + 2 + 1, without branches. */
+static uint32_t rank_among(const int64_t *thresholds, int64_t order) {
+  uint32_t rank = 4 * (uint32_t)(thresholds[3] <= order);
+  rank += 4 * (uint32_t)(thresholds[rank + 3] <= order);
+  rank += 2 * (uint32_t)(thresholds[rank + 1] <= order);
+  return rank + (uint32_t)(thresholds[rank] <= order);
+}
+
+/* The values of rows whose models change often, and are mostly small. */
+static fastbin_status score_small(const batch *b, size_t first, size_t end, size_t *bad_row) {
+  const small_model *models = b->set->small_models;
+  const int32_t *numbers = b->numbers;
+  const fastbin_rows rows = *b->rows;
+  double *values = b->values;
+  uint32_t n_models = (uint32_t)b->set->spec.n_models;
+  for (size_t row = first; row < end; row++) {
+    uint32_t number = (uint32_t)numbers[row];
+    uint32_t next = (uint32_t)numbers[row + ROWS_AHEAD < rows.n_rows ? row + ROWS_AHEAD : row];
+    fetch_small(&models[next < n_models ? next : 0]);
+    if (number < n_models) {
+      const small_model *small = &models[number];
+      int64_t order = order_of(score_at(&rows, row));
+      if ((uint64_t)order - (uint64_t)small->least <= small->span) {
+        values[row] = small->values[rank_among(small->thresholds, order)];
+        continue;
+      }
+    }
+    fastbin_status status = score_alone(b, row, bad_row);
+    if (status != FASTBIN_OK) return status;
+  }
+  return FASTBIN_OK;
+}
 
 /* What scoring one row reads of a model: two cache lines (index.h), which may lie across three. */
 static void fetch_struct(const fastbin_model *model) {
@@ -199,11 +253,8 @@ static fastbin_status score_block(const batch *b, size_t first, size_t end, size
     if (model && b->values) {
       memcpy(&b->values[row], &model->index.bin_values[ranks[i]], sizeof *b->values);
     } else {
-      *bad_row = row;
-      model = model_of(b->set, b->numbers[row], &status);
-      if (model) status = score_row(b, model, row);
+      status = score_alone(b, row, bad_row);
       if (status != FASTBIN_OK) return status;
-      if (b->bins && b->numbers[row] == -1) b->bins[row] = -1;
     }
   }
   return FASTBIN_OK;
@@ -222,7 +273,7 @@ static fastbin_status score_batch(const batch *b, size_t *bad_row) {
   for (size_t first = 0, end; first < n_rows && status == FASTBIN_OK; first = end) {
     end = n_rows - first < BLOCK ? n_rows : first + BLOCK;
     if (is_mixed(b->numbers, first, end)) {
-      status = score_block(b, first, end, &bad);
+      status = b->values && b->set->small_models ? score_small(b, first, end, &bad) : score_block(b, first, end, &bad);
     } else {
       end = end_of_run(b, first);
       status = score_run(b, first, end, &bad);
