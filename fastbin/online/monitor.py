@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from functools import cached_property
 from numbers import Real
 from threading import Lock
@@ -184,6 +185,30 @@ def _served(model: BinnedModel) -> Float64s:
     return np.stack([model.bin_values, model.bin_values], axis=1)
 
 
+# A batch is taken for sorted by label where chance would leave it so less often than this.
+CHANCE_OF_SORTED = 1e-12
+
+
+def refuse_sorted(bins: Int32s, labels: Int64s) -> None:
+    """Refuse rows of which those with one label come first in every bin, so that their order shows what the labels do not.
+
+    While a rate stays as it is, all orders of x ones among n labels of a bin are equally likely, and two of them are sorted.
+    """
+    if not 0 < int(labels.sum()) < len(labels):
+        return
+    order = np.argsort(bins, kind="stable")
+    grouped = bins[order]
+    steps = np.diff(labels[order])[grouped[1:] == grouped[:-1]]
+    if (steps > 0).any() == (steps < 0).any():
+        return
+    counts, ones = np.bincount(bins).tolist(), np.bincount(bins, labels).astype(np.int64).tolist()
+    log_orders = sum(math.lgamma(n + 1) - math.lgamma(x + 1) - math.lgamma(n - x + 1) for n, x in zip(counts, ones, strict=True))
+    if log_orders > math.log(2.0 / CHANCE_OF_SORTED):
+        first, then = (0, 1) if (steps > 0).any() else (1, 0)
+        remedy = "the order of rows counts as that in which the outcomes came: give it, shuffle them, or use update_counts"
+        raise InputError(f"are sorted: in every bin all labels {first} come before the labels {then}", remedy, argument="labels")
+
+
 def note_of(models: ModelSet) -> str:
     """The note of the step model in which a set is counted."""
     return SET_NOTE + hashlib.sha256(models.to_bytes()).hexdigest()
@@ -246,8 +271,10 @@ class CalibrationMonitor(State):
     with `update_counts` once after every batch. Cost: about ten microseconds and O(n_bins) per outcome, up to three times that
     without later starts; memory O(n_bins).
 
-    Assumes that outcomes are independent given their bins and that which of them arrive does not depend on the outcome itself
-    given the bin; late outcomes are fine. Scores that equal an edge which splits ties need the keys that they were served with:
+    Assumes that outcomes are independent given their bins, and that which of them arrive, and in which order, does not depend on
+    the outcome itself given the bin; late outcomes are fine. The rows of a batch are in the order in which the outcomes came, or
+    in any other that says nothing of the labels. A batch that is plainly sorted by label is refused: `update_counts` takes it,
+    in any order. Scores that equal an edge which splits ties need the keys that they were served with:
     pass `tie_keys`; without, outcome i gets the key of (seed, i).
 
     A state that was read from bytes goes on with one model by itself. That of a set holds a digest of the set and not the set:
@@ -349,7 +376,7 @@ class CalibrationMonitor(State):
         seed: int | None = None,
         positive: Any = None,
     ) -> bool:
-        """Look at a batch of outcomes of any size, in order: all of it, or nothing if a row is refused.
+        """Look at a batch of outcomes of any size, in their order: all of it, or nothing if a row is refused.
 
         Parameters
         ----------
@@ -371,7 +398,7 @@ class CalibrationMonitor(State):
         Raises
         ------
         InputError
-            Naming the argument, the first bad position, its value and the remedy.
+            Naming the argument, the first bad position, its value and the remedy; for a batch that is sorted by label.
         """
         check_same_index(scores=scores, labels=labels, cells=cells, tie_keys=tie_keys)
         check_same_event(self.model.event, positive)
@@ -383,8 +410,9 @@ class CalibrationMonitor(State):
             column = as_scores(scores)
             check_same_length(scores=column, labels=as_labels(labels))
             column, tie_keys = self._require_watched().rows(column, labels, cells, tie_keys, seed, first)
-            bins = state.stream._count(column, labels, tie_keys, seed)
-            state.follow(self._mixture, bins, check_labels(labels).astype(np.int64), counts, ones, first, self.alpha)
+            bins, outcomes = state.stream._count(column, labels, tie_keys, seed), check_labels(labels).astype(np.int64)
+            refuse_sorted(bins, outcomes)
+            state.follow(self._mixture, bins, outcomes, counts, ones, first, self.alpha)
             self._state = state
             return self.alarm
 

@@ -142,7 +142,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     >>> X, y = make_classification(4000, flip_y=0.3, random_state=0)
     >>> clf = fb.sklearn.CalibratedClassifier(LogisticRegression(), random_state=0).fit(X, y)
     >>> clf.predict_proba(X[:2]).round(1)
-    array([[0.2, 0.8],
+    array([[0.3, 0.7],
            [0.6, 0.4]])
     >>> clf.certificate(alpha=0.1).n_samples
     1000

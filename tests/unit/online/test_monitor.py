@@ -270,6 +270,43 @@ def test_configurations_are_checked(error: type[Exception], message: str, option
     refuses(error, message, CalibrationMonitor, **{"model": served(), **options})
 
 
+TWO_BINS = fb.BinnedModel.from_parts(edges=[0.5], values=[0.3, 0.5], scheme="explicit")
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_batch_that_is_sorted_by_label_is_refused(direction: int) -> None:
+    """100 calibrated rows, sorted by label, raised an alarm in each of 2,000 samples."""
+    rng = np.random.default_rng(3)
+    scores = rng.random(100)
+    labels = (rng.random(100) < np.where(scores > 0.5, 0.5, 0.3)).astype(int)
+    order = np.argsort(direction * labels, kind="stable")
+    monitor = fb.online.CalibrationMonitor(TWO_BINS, tolerance=0.05)
+    said = "labels 0 come before the labels 1" if direction == 1 else "labels 1 come before the labels 0"
+    with pytest.raises(fb.InputError, match=f"labels are sorted: in every bin all {said}; the order .* update_counts"):
+        monitor.update(scores[order], labels[order])
+    assert monitor.n_samples == 0
+    bins = TWO_BINS.assign(scores)
+    assert not monitor.update_counts(np.bincount(bins), np.bincount(bins, labels).astype(int))
+    assert not monitor.update(scores, labels)
+
+
+def test_what_chance_leaves_sorted_is_taken() -> None:
+    """Few labels, one label alone, and bins of which one is sorted in the other direction, or not at all."""
+    scores = np.repeat([0.25, 0.75], 40)
+    half = np.repeat([0, 1], 20)
+    for labels in ([*half, *half[::-1]], [*half, *np.tile([0, 1], 20)], [0] * 80, [1] * 80, [0] * 79 + [1]):
+        monitor = fb.online.CalibrationMonitor(TWO_BINS, tolerance=0.05)
+        monitor.update(scores, labels)
+        assert monitor.n_samples == 80
+    few = fb.online.CalibrationMonitor(TWO_BINS, tolerance=0.05)
+    few.update(scores[20:60], np.tile(np.repeat([0, 1], 10), 2))  # one of 184,756 orders, in each bin
+    assert few.n_samples == 40
+    with pytest.raises(fb.InputError, match="labels are sorted"):
+        few.update(scores, [*half, *half])
+    for score, label in zip(scores, [*half, *half], strict=True):  # an order that nobody sees is not refused
+        few.update([score], [label])
+
+
 def test_bad_outcomes_are_refused_whole() -> None:
     monitor = run(served(), *outcomes(50))
     before = monitor.to_bytes()
