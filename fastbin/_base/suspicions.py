@@ -61,7 +61,7 @@ def falling_p(n_lower: int, ones_lower: int, n: int, n_ones: int) -> float:
         gain = share * math.log(share / mean) + (math.log((1.0 - share) / (1.0 - mean)) * (1.0 - share) if share < 1.0 else 0.0)
         return min(1.0, math.exp(-n_lower * max(gain, 0.0)))
     n_zeros = n - n_ones
-    term = math.exp(_log_choices(n_ones, ones_lower) + _log_choices(n_zeros, n_lower - ones_lower) - _log_choices(n, n_lower))
+    term = math.exp(log_choices(n_ones, ones_lower) + log_choices(n_zeros, n_lower - ones_lower) - log_choices(n, n_lower))
     total, k = 0.0, ones_lower
     while term > total * 1e-17:
         total += term
@@ -70,7 +70,8 @@ def falling_p(n_lower: int, ones_lower: int, n: int, n_ones: int) -> float:
     return min(1.0, total)
 
 
-def _log_choices(n: int, k: int) -> float:
+def log_choices(n: int, k: int) -> float:
+    """The logarithm of the number of ways to choose k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 

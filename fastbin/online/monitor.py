@@ -28,6 +28,7 @@ from fastbin._base.checks import (
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.files import as_bytes
 from fastbin._base.frames import check_same_index
+from fastbin._base.suspicions import log_choices
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import as_model_or_set, as_model_set
 from fastbin.guarantees.certificate import name_cell
@@ -201,12 +202,12 @@ def refuse_sorted(bins: Int32s, labels: Int64s) -> None:
     steps = np.diff(labels[order])[grouped[1:] == grouped[:-1]]
     if (steps > 0).any() == (steps < 0).any():
         return
-    counts, ones = np.bincount(bins).tolist(), np.bincount(bins, labels).astype(np.int64).tolist()
-    log_orders = sum(math.lgamma(n + 1) - math.lgamma(x + 1) - math.lgamma(n - x + 1) for n, x in zip(counts, ones, strict=True))
-    if log_orders > math.log(2.0 / CHANCE_OF_SORTED):
+    tallies = zip(np.bincount(bins), np.bincount(bins, labels), strict=True)
+    if sum(log_choices(n, x) for n, x in tallies) > math.log(2.0 / CHANCE_OF_SORTED):
         first, then = (0, 1) if (steps > 0).any() else (1, 0)
+        problem = f"are sorted: in every bin all labels {first} come before the labels {then}"
         remedy = "the order of rows counts as that in which the outcomes came: give it, shuffle them, or use update_counts"
-        raise InputError(f"are sorted: in every bin all labels {first} come before the labels {then}", remedy, argument="labels")
+        raise InputError(problem, remedy, argument="labels")
 
 
 def note_of(models: ModelSet) -> str:
@@ -271,11 +272,11 @@ class CalibrationMonitor(State):
     with `update_counts` once after every batch. Cost: about ten microseconds and O(n_bins) per outcome, up to three times that
     without later starts; memory O(n_bins).
 
-    Assumes that outcomes are independent given their bins, and that which of them arrive, and in which order, does not depend on
-    the outcome itself given the bin; late outcomes are fine. The rows of a batch are in the order in which the outcomes came, or
-    in any other that says nothing of the labels. A batch that is plainly sorted by label is refused: `update_counts` takes it,
-    in any order. Scores that equal an edge which splits ties need the keys that they were served with:
-    pass `tie_keys`; without, outcome i gets the key of (seed, i).
+    Assumes that outcomes are independent given their bins, and that which of them arrive, and in which order, does not depend
+    on the outcome itself given the bin; late outcomes are fine. The rows of a batch are in the order in which the outcomes came,
+    or in any other that says nothing of the labels. A batch that is plainly sorted by label is refused; `update_counts` takes
+    it. Scores that equal an edge which splits ties need the keys that they were served with: pass `tie_keys`; without, outcome
+    i gets the key of (seed, i).
 
     A state that was read from bytes goes on with one model by itself. That of a set holds a digest of the set and not the set:
     give it to `attach` first. In sets for predicted classes the cell is the predicted class and the outcome whether it was

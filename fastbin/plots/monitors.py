@@ -32,7 +32,7 @@ def monitor_plot(monitor: CalibrationMonitor | MonitorReport, *, ax: Axes | None
     Examples
     --------
     >>> import fastbin as fb
-    >>> scores = [i / 1000 for i in range(1000)]
+    >>> scores = [i * 377 % 1000 / 1000 for i in range(1000)]
     >>> model = fb.UniformMassBinning(n_bins=5).fit(scores, [score > 0.6 for score in scores])
     >>> monitor = fb.online.CalibrationMonitor(model, tolerance=0.05)
     >>> monitor.update(scores, [score > 0.7 for score in scores])
