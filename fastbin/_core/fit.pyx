@@ -1,16 +1,17 @@
 """The needs of fits: groups of equal scores, their order by keys, the bins between them, many segments; pooling; exact sums;
-the fits of maps in csrc.
+the fits of maps in csrc. And the quotation marks of text files.
 
 C scores and saves (score.pyx), and Numba sorts and counts large inputs (kernels/). The parts below are one extension,
 as each of its own would cost the build a run of Cython and of the compiler, and the process an import.
 """
 
 cimport numpy as cnp
+from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, nextafter
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memchr, memcpy, memmove, memset
 
 import numpy as np
 
@@ -58,3 +59,4 @@ include "vector_maps.pxi"
 include "isotonic.pxi"
 include "steps.pxi"
 include "sums.pxi"
+include "quotes.pxi"

@@ -273,7 +273,7 @@ class CalibrationMonitor(State):
     without later starts; memory O(n_bins).
 
     Assumes that outcomes are independent given their bins, and that which of them arrive, and in which order, does not depend
-    on the outcome itself given the bin; late outcomes are fine. The rows of a batch are in the order in which the outcomes came,
+    on the outcome itself given the bin; late outcomes are fine. The rows of a batch are in the order in which the outcomes came
     or in any other that says nothing of the labels. A batch that is plainly sorted by label is refused; `update_counts` takes
     it. Scores that equal an edge which splits ties need the keys that they were served with: pass `tie_keys`; without, outcome
     i gets the key of (seed, i).

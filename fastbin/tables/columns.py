@@ -15,6 +15,8 @@ from fastbin.tables.table import Table, as_plain, pyarrow, reopened
 
 # How programs write that a value is missing in a text file; an empty field is the usual way.
 MISSING_WORDS = (b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL", b"None")
+# Where text is wanted, such words are values: NA is a country.
+MISSING_TEXT = (b"",)
 
 
 def read_numbers(
@@ -67,10 +69,10 @@ def is_integer(text: str) -> bool:
     return digits.isascii() and digits.isdigit() and str(int(text)) == text and -(2**63) <= int(text) < 2**63
 
 
-def without_missing(column: Any) -> Any:
+def without_missing(column: Any, words: tuple[bytes, ...] = MISSING_WORDS) -> Any:
     """Text with nulls for the spellings of a missing value."""
     pa = pyarrow()
-    missing = pa.compute.is_in(column, value_set=pa.array(MISSING_WORDS, pa.binary()))
+    missing = pa.compute.is_in(column, value_set=pa.array(words, pa.binary()))
     if pa.compute.any(missing).as_py():
         column = pa.compute.if_else(missing, pa.scalar(None, pa.binary()), column)
     return column

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin.tables.columns import as_text, column_of, first_true, is_integer, without_missing
+from fastbin.tables.columns import MISSING_TEXT, MISSING_WORDS, as_text, column_of, first_true, is_integer, without_missing
 from fastbin.tables.files import ColumnReader, open_table
 from fastbin.tables.replay import Replay
 from fastbin.tables.table import Table, check_columns, pyarrow, sliced
@@ -404,7 +404,8 @@ class _Parsed(Stream):
 
     def _read_keys(self, batch: Any, name: str, kind: Any, first_row: int) -> Any:
         pa = pyarrow()
-        text = as_text(self._table, name, without_missing(column_of(batch, name)), first_row)
+        words = MISSING_TEXT if kind is None else MISSING_WORDS
+        text = as_text(self._table, name, without_missing(column_of(batch, name), words), first_row)
         if kind is None:
             return text
         is_tie_key = kind == "uint64"

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastbin._base.errors import InputError
+from fastbin._core.fit import Quotes
 from fastbin.tables.columns import as_number
 from fastbin.tables.table import Table, arrow, open_for_arrow, reopened, sliced, suffixes, uses_threads
 
@@ -106,10 +107,29 @@ class CsvTable(Table):
                 column_types=dict.fromkeys(self.names, pa.binary()), include_columns=list(columns or [])
             ),
         }
-        with self._reworded_errors(), stream, pa.csv.open_csv(stream, **options) as reader:
+        quotes = Quotes(self.delimiter.encode())
+        watched = pa.PythonFile(_Stream(stream.read, quotes.follow), mode="r")
+        with self._reworded_errors(), stream, pa.csv.open_csv(watched, **options) as reader:
             for batch in reader:
+                self._check_quotes(quotes)
                 self.done = self._file.tell() if self.total is not None else 0
                 yield from sliced([batch], chunk_rows)
+            quotes.finish()
+            self._check_quotes(quotes)
+
+    def _check_quotes(self, quotes: Quotes) -> None:
+        """Refuse a quotation mark that is left open, by its line."""
+        at = quotes.left_open_at
+        if at < 0:
+            return
+        place = f"standard input, byte {at + 1:,}" if self.path == "-" else f"{self.path}, byte {at + 1:,}"
+        if self.can_be_read_again:
+            with self._open() as stream:
+                line, left = 1, at
+                while left > 0 and (block := stream.read(min(left, BLOCK_BYTES))):
+                    line, left = line + block.count(b"\n"), left - len(block)
+            place = f"{self.path}, line {line}"
+        raise InputError(f"{place}: a quotation mark is left open, and the rows after it are lost; close it, or write it twice")
 
     @contextmanager
     def _reworded_errors(self) -> Iterator[None]:
@@ -182,11 +202,15 @@ class _Stream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        data, self._start = self._start[: len(buffer)], self._start[len(buffer) :]
-        data = data or self._read(len(buffer))
+    def read(self, size: int = -1) -> bytes:
+        data, self._start = self._start[:size], self._start[size:]
+        data = data or self._read(size)
         if self._watch is not None:
             self._watch(data)
+        return data
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 

@@ -338,3 +338,25 @@ def test_little_memory_is_an_error_or_enough(suffix: str, megabytes: int) -> Non
         assert result.returncode == 1, result.stderr
         assert "emory" in result.stderr, result.stderr
         assert not Path("out.csv").exists()
+
+
+def test_the_word_for_a_missing_value_is_text_like_any_other(tmp_path: Path) -> None:
+    """NA is a country and a region. An empty field is missing."""
+    rng = np.random.default_rng(0)
+    scores, regions = rng.random(900), np.array(["NA", "EU", "nan"])[rng.integers(0, 3, 900)]
+    labels = (rng.random(900) < scores).astype(int)
+    path = tmp_path / "a.csv"
+    rows = [f"{p},{y},{region}" for p, y, region in zip(scores.tolist(), labels, regions, strict=True)]
+    path.write_text("p,y,region\n" + "\n".join(rows) + "\n")
+    calibrator = fb.multi.SegmentedBinning(fb.UniformMassBinning(3))
+    of_file = fb.engines.fit(str(path), calibrator=calibrator, score="p", label="y", segment="region")
+    assert of_file.to_bytes() == calibrator.fit(scores, labels, regions).model_.to_bytes()
+    counts = fb.engines.count(str(path), of_file["EU"], score="p", by="region")
+    assert {name: part.n_samples for name, part in counts.groups.items()} == {
+        name: int((regions == name).sum()) for name in ("EU", "NA", "nan")
+    }
+    cells = fb.engines.count(str(path), of_file, score="p", label="y", cell="region")
+    assert cells.n_samples == 900
+    path.write_text("p,y,region\n0.5,1,NA\n0.5,1,\n")
+    with pytest.raises(fb.InputError, match="region is NULL in 1"):
+        fb.engines.fit(str(path), calibrator=calibrator, score="p", label="y", segment="region")
