@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, final
 
 from fastbin._base.array_types import Array, Float64s, Int32s, Int64s, UInt8s, UInt64s
 
@@ -75,6 +75,7 @@ def fit_sorted_in_steps(
 def add_exactly(values: Float64s, bins: Int64s, limbs: Int64s, n_limbs: int) -> None: ...
 def carry(limbs: Int64s, n_limbs: int) -> None: ...
 
+@final
 class Quotes:
     def __init__(self, delimiter: bytes) -> None: ...
     @property

@@ -5,6 +5,7 @@ C scores and saves (score.pyx), and Numba sorts and counts large inputs (kernels
 as each of its own would cost the build a run of Cython and of the compiler, and the process an import.
 """
 
+cimport cython
 cimport numpy as cnp
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.exc cimport PyErr_CheckSignals

@@ -7,11 +7,13 @@ cdef enum QuoteState:
     BEHIND  # a mark, which closes the value unless another one follows
 
 
+@cython.final
+@cython.auto_pickle(False)
 cdef class Quotes:
-    """Finds a mark that is left open: lines up to the next mark, or to the end, are one value then, and rows are lost.
+    """Finds a mark that is left open: lines up to the next one, or to the end, are one value, and rows are lost.
 
-    Such a value goes over a line end, and at its end stands no delimiter and no line end; or it has no end. O(n), at the speed of
-    memory where marks are few.
+    Such a value goes over a line end, and behind it stands no delimiter and no line end; or it never ends. O(n), at the
+    speed of memory where marks are few.
     """
 
     cdef unsigned char delimiter, before
