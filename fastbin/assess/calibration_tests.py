@@ -68,7 +68,8 @@ class CalibrationTests(Table):
     mean_prediction : float
     n_grades : int
     n_draws : int
-        From which the p-values of "mcb_brier" and "ecce_simulated" are made; 0 where they were left out.
+        From which the p-values of "mcb_brier" and "ecce_simulated" are made; 0 where they were left out, or made from the law
+        of all tallies.
     left_out : tuple of str
         Tests that need every prediction, where only the mean of each grade was known.
     curve : float64 (n_points, 4)

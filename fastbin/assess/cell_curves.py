@@ -1,13 +1,15 @@
 """Calibration of cells by the order of their predictions: isotonic regression, cumulative differences, a smoothed error.
 
 The isotonic curve gives the parts of proper scores (Dimitriadis, Gneiting & Jordan 2021) and the integrated calibration index;
-draws of calibrated labels give its consistency band, and p-values that are exact at any size.
+draws of calibrated labels, or their law, give its consistency band, and p-values that are exact at any size.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -239,11 +241,9 @@ def draw(cells: CellCounts, blocks: Blocks, level: float) -> Drawn:
     With R draws, the share (1 + those at least as far out) / (1 + R) is a p-value at every n (Dwass 1957; Barnard 1963), as
     calibrated labels and those drawn can be exchanged. The seed is a digest of the cells: the same cells have the same
     p-value, and other labels other draws, so that no one set of draws decides how often calibrated labels are contradicted.
+    Where there are at most 999 different tallies, so few draws would: all tallies are looked at instead, each with its chance.
     """
-    n_draws = int(np.clip(DRAWN_CELLS // len(cells.counts), FEWEST_DRAWS, MOST_DRAWS))
-    generator = np.random.Generator(np.random.PCG64(_digest(cells)))
     p, counts = cells.predictions, cells.counts
-    single = bool((counts == 1).all())
     places = _places(cells)
     expected, slopes = counts * p, 1.0 - 2.0 * p
     fixed = float((counts * p**2).sum())
@@ -256,15 +256,41 @@ def draw(cells: CellCounts, blocks: Blocks, level: float) -> Drawn:
 
     variance = cells.variance
     miscalibration, spread, _ = figures(cells.ones)
-    rows = []
-    for _ in range(n_draws):
-        ones = (generator.random(len(p)) < p).astype(np.int64) if single else generator.binomial(counts, p)
-        rows.append(figures(ones))
+    law = _law(cells)
+    rows = [figures(ones) for ones in (_draws(cells) if law is None else law.ones)]
     errors, spreads = (np.array([row[at] for row in rows]) for at in (0, 1))
-    bands = _ends(np.stack([row[2] for row in rows]), level)
-    low, high = _ends(errors[:, np.newaxis], level)[:, 0].tolist()
+    bands = _ends(np.stack([row[2] for row in rows]), law, level)
+    low, high = _ends(errors[:, np.newaxis], law, level)[:, 0].tolist()
     curve = np.stack([p[places], blocks.at(places), bands[0], bands[1]], axis=1)
-    return Drawn(n_draws, _share(errors, miscalibration), _share(spreads, spread), max(0.0, low), max(0.0, high), curve)
+    p_values = _share(errors, law, miscalibration), _share(spreads, law, spread)
+    return Drawn(len(rows) if law is None else 0, *p_values, max(0.0, low), max(0.0, high), curve)
+
+
+class _Law(NamedTuple):
+    """Every tally that calibrated labels can have, and its chance."""
+
+    ones: Int64s  # (tallies, cells)
+    chances: Float64s
+
+
+def _law(cells: CellCounts) -> _Law | None:
+    """All tallies, if there are no more of them than draws would be."""
+    if math.prod((cells.counts[:MOST_DRAWS] + 1).tolist()) > MOST_DRAWS:
+        return None
+    special, counts, p = special_functions(), cells.counts, cells.predictions
+    ones = np.array(list(itertools.product(*(range(count + 1) for count in counts.tolist()))), np.int64)
+    choices = special.gammaln(counts + 1.0) - special.gammaln(ones + 1.0) - special.gammaln(counts - ones + 1.0)
+    chances = np.exp((choices + special.xlogy(ones, p) + special.xlog1py(counts - ones, -p)).sum(axis=1))
+    return _Law(ones, chances / chances.sum())
+
+
+def _draws(cells: CellCounts) -> Iterator[Int64s]:
+    """Tallies of labels drawn from the predictions."""
+    generator = np.random.Generator(np.random.PCG64(_digest(cells)))
+    p, counts = cells.predictions, cells.counts
+    single = bool((counts == 1).all())
+    for _ in range(int(np.clip(DRAWN_CELLS // len(counts), FEWEST_DRAWS, MOST_DRAWS))):
+        yield (generator.random(len(p)) < p).astype(np.int64) if single else generator.binomial(counts, p)
 
 
 def _digest(cells: CellCounts) -> int:
@@ -273,16 +299,25 @@ def _digest(cells: CellCounts) -> int:
     return int.from_bytes(hashlib.sha256(b"".join(column.tobytes() for column in columns)).digest()[:16], "little")
 
 
-def _share(drawn: Float64s, seen: float) -> float:
+def _share(found: Float64s, law: _Law | None, seen: float) -> float:
     """The p-value; numbers that differ by rounding alone are equal, which only makes it larger."""
-    return float((1 + int((drawn >= seen - 1e-12 * (1.0 + abs(seen))).sum())) / (1 + len(drawn)))
+    reached = found >= seen - 1e-12 * (1.0 + abs(seen))
+    if law is not None:
+        return min(1.0, math.fsum(law.chances[reached]))
+    return float((1 + int(reached.sum())) / (1 + len(found)))
 
 
-def _ends(drawn: Float64s, level: float) -> Float64s:
-    """Order statistics of each column, between which the next draw lies with chance of at least 1 - level."""
-    ordered = np.sort(drawn, axis=0)
-    rank = max(0, int(level / 2.0 * (len(drawn) + 1)) - 1)
-    return np.stack([ordered[rank], ordered[len(drawn) - 1 - rank]])
+def _ends(found: Float64s, law: _Law | None, level: float) -> Float64s:
+    """Values of each column, between which that of the next labels lies with chance of at least 1 - level."""
+    if law is not None:
+        order = np.argsort(found, axis=0)
+        reached = np.cumsum(law.chances[order], axis=0)
+        below = (reached - law.chances[order] <= level / 2.0).sum(axis=0) - 1
+        above = np.minimum((reached < 1.0 - level / 2.0).sum(axis=0), len(order) - 1)
+        return np.take_along_axis(np.take_along_axis(found, order, axis=0), np.stack([below, above]), axis=0)
+    ordered = np.sort(found, axis=0)
+    rank = max(0, int(level / 2.0 * (len(found) + 1)) - 1)
+    return np.stack([ordered[rank], ordered[len(found) - 1 - rank]])
 
 
 def _places(cells: CellCounts) -> Int64s:

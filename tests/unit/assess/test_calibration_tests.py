@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 from wordings import refused
 
 import fastbin as fb
@@ -244,15 +246,45 @@ def test_the_smoothed_error_is_that_of_the_definition(n: int, power: float) -> N
     assert calibration_tests(p, y)["smooth_ece"]["statistic"] == pytest.approx(expected, abs=2e-6)
 
 
-def test_chances_by_simulation_are_those_over_all_labels() -> None:
-    p = [0.1, 0.1, 0.2, 0.35, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9]
+@pytest.mark.parametrize("n_draws", [0, 999])
+def test_chances_are_those_over_all_labels(n_draws: int) -> None:
+    """By the law of the 576 tallies, and by draws where one more prediction is apart."""
+    p = [0.1, 0.1, 0.2, 0.35, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9] if n_draws == 0 else [0.1, 0.15, *np.arange(0.2, 1.0, 0.1)]
     y = [0, 1, 1, 0, 1, 0, 1, 0, 1, 1]
     tests = calibration_tests(p, y)
     miscalibration = plain.chance_of_all_labels(p, y, lambda labels: plain.parts(p, labels, plain.brier)[0])
     strays = plain.chance_of_all_labels(p, y, lambda labels: plain.cumulative(p, labels)[0])
-    assert tests.n_draws == 999
+    assert tests.n_draws == n_draws
     for name, expected in (("mcb_brier", miscalibration), ("ecce_simulated", strays)):
-        assert tests[name]["p_value"] == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / 999))
+        error = 4 * math.sqrt(expected * (1 - expected) / n_draws) if n_draws else 1e-12
+        assert tests[name]["p_value"] == pytest.approx(expected, abs=error)
+
+
+@pytest.mark.parametrize(
+    ("cells", "name", "level"),
+    [
+        ({0.05: 12, 0.2: 12}, "mcb_brier", 0.05),
+        ({0.1: 33}, "mcb_brier", 0.01),
+        ({0.1: 24}, "mcb_brier", 0.005),
+        ({0.05: 80}, "ecce_simulated", 0.002),
+    ],
+)
+def test_few_tallies_keep_every_level(cells: dict[float, int], name: str, level: float) -> None:
+    """Over all tallies with their chances: when each had one set of draws, these were .0588, .0141, .0075 and .0051."""
+    predictions, chance = np.repeat(list(cells), list(cells.values())), 0.0
+    for ones in itertools.product(*(range(n + 1) for n in cells.values())):
+        own = math.prod(float(binom.pmf(k, n, p)) for k, (p, n) in zip(ones, cells.items(), strict=True))
+        labels = np.concatenate([np.arange(n) < k for k, n in zip(ones, cells.values(), strict=True)])
+        chance += own * (own > 1e-9 and calibration_tests(predictions, labels)[name]["p_value"] <= level)
+    assert level / 10 < chance <= level
+
+
+def test_the_band_of_few_tallies_is_that_of_their_law() -> None:
+    """One prediction: the band of its rate has the binomial quantiles, outside which lies no more than half of the level."""
+    for n, p, level in ((33, 0.1, 0.05), (80, 0.5, 0.1), (5, 0.9, 0.02)):
+        _, rate, low, high = calibration_tests([p] * n, np.arange(n) < 2, test_level=level).curve[0]
+        assert rate == 2 / n
+        assert (low, high) == tuple(binom.ppf([level / 2, 1 - level / 2], n, p) / n)
 
 
 @pytest.mark.parametrize("x", [0.31, 0.7, 1.0, 1.4, 2.5, 4.0])
