@@ -231,6 +231,8 @@ class FitColumns(NamedTuple):
             zero, one = (False, True) if kinds[label] == BOOLEAN else (0, 1)
         else:
             seen = _labels(frame.select(label=frame.column(label)))
+            if not seen:
+                raise InputError(f"label is {label!r}, a column of {kinds[label]} without a value; a calibrator needs labels")
             problem = f"is {label!r}, a column of {kinds[label]} such as {' and '.join(map(repr, seen[:2]))}"
             raise InputTypeError(problem, SAY_POSITIVE, argument="label", value=label)
         return cls(score, label, weight, zero, one, score_range, positive)
@@ -294,6 +296,7 @@ class FitColumns(NamedTuple):
             (self.score, INFINITE, ~is_finite),
             (self.score, outside(self.score_range), is_finite & ((score < low) | (score > high))),
             (self.label, MISSING, frame.is_null(label)),
+            *([(self.label, NAN, frame.is_nan(frame.as_float(label)))] if frame.kinds()[self.label] == FLOAT else []),
             (self.label, self._strange, ~((label == self.zero) | (label == self.one))),
         ]
         if self.weight is not None:

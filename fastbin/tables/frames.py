@@ -212,9 +212,15 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
 
 
 def _checked(table: Any, names: ColumnNames) -> Any:
-    """An Arrow table whose scores that are integers are the nearest doubles, which Arrow refuses to make of great ones."""
+    """An Arrow table whose scores that are integers are the nearest doubles, which Arrow refuses to make of great ones.
+
+    So are all numbers of 16 bits, which Arrow does not compare.
+    """
     pa = pyarrow()
     table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+    for at, field in enumerate(table.schema):
+        if pa.types.is_float16(field.type):
+            table = table.set_column(at, field.name, table.column(at).cast(pa.float64()))
     types = table.schema
     if names.weight is not None and pa.types.is_integer(types.field(names.weight).type):
         greatest = pa.compute.max(table.column(names.weight)).as_py()

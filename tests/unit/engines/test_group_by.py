@@ -275,6 +275,29 @@ def test_bad_rows_are_refused_with_their_number(engine: str, column: str, bad: l
         fb.UniformMassBinning(2)._fit_source(source_of(given, weight="w"))
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("engine", ["duckdb", "polars", "pyarrow"])
+@pytest.mark.parametrize("positive", [None, 1])
+def test_labels_that_are_nan_are_called_so_as_in_a_stream(engine: str, positive: int | None) -> None:
+    table = ENGINES[engine](pa.table({"p": [*ROWS["p"], 0.5], "y": [*map(float, ROWS["y"]), NAN]}))
+    for by in ("group-by", "stream"):
+        with pytest.raises(fb.InputError, match=r"of 11 rows, y is NaN in 1; leave such rows out"):
+            fb.engines.fit(table, score="p", label="y", positive=positive, engine=by)
+
+
+def test_numbers_of_16_bits_in_arrow_are_compared_as_doubles() -> None:
+    y, w = (pa.array(np.array(values, np.float16)) for values in (ROWS["y"], [1] * 10))
+    models = [
+        fb.engines.fit(
+            pa.table({"p": ROWS["p"], "y": y}), score="p", label="y", engine=by, calibrator=fb.UniformMassBinning(2)
+        ).to_bytes()
+        for by in ("group-by", "stream")
+    ]
+    assert models[0] == models[1]
+    with pytest.raises(fb.InputTypeError, match="w holds real numbers, real weights"):
+        fb.engines.fit(pa.table({"p": ROWS["p"], "y": y, "w": w}), score="p", label="y", weight="w", engine="group-by")
+
+
 def test_several_kinds_of_bad_rows_are_told_at_once() -> None:
     table = pl.DataFrame({"p": [0.1, None, 7.0, INF, NAN, 0.2], "y": [0.0, 1.0, 1.0, 0.5, None, 1.0]})
     told = (
@@ -348,6 +371,7 @@ def test_a_query_that_fails_leaves_no_model() -> None:
         ({"y": ["no", "yes"] * 5}, {"positive": "y"}, fb.InputError, "none of the labels in y: they are 'no' and 'yes'"),
         ({"y": [1, 2, 3, 1, 2] * 2}, {"positive": 4}, fb.InputError, "positive is 4, which is none of the labels in y: they a"),
         ({"y": list("abcdefghij")}, {}, fb.InputTypeError, r"text such as '.' and '.'; .*pass positive= with"),
+        ({"y": [None] * 10}, {}, fb.InputError, "label is 'y', a column of .* without a value; a calibrator needs labels"),
         ({"w": [0.5] * 10}, {"weight": "w"}, fb.InputTypeError, "w holds real numbers, real weights, and here"),
     ],
 )  # fmt: skip
