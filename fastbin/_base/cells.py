@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int32s, Int64s
-from fastbin._base.checks import check_choice, is_missing, refuse_first
+from fastbin._base.checks import BEYOND_DOUBLES, check_choice, doubles_of, is_missing, refuse_first
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name
 from fastbin._base.frames import columns_of, masked_entries, read_column, refuse_lazy
 
@@ -67,9 +67,7 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
 def _from_sequence(cells: Iterable[Any]) -> Array:
     """A list as an array of objects: NumPy would turn a list of 1 and "1" into texts, and one of 1 and True into integers."""
     items = list(cells)
-    array = np.empty(len(items), object)
-    array[:] = items
-    return array
+    return np.fromiter(items, object, len(items))
 
 
 def _as_int64(array: Array, name: str) -> Int64s:
@@ -200,7 +198,7 @@ def check_matrix(
     if n_columns is not None and array.shape[1] != n_columns:
         problem = f"has {array.shape[1]} columns, and there are {n_columns} classes"
         raise InputError(problem, "give one column for each class", argument=name)
-    matrix = np.asarray(array, np.float64)
+    matrix = doubles_of(array)
     remedy: Words = "remove such rows, or impute them first"
     refuse_first(~np.isfinite(matrix), name, matrix, remedy, lambda i: _is_value(matrix.flat[i]))
     if inputs == "logits":
@@ -251,10 +249,24 @@ def _as_matrix(P: Any, name: str) -> Array:
         raise InputTypeError(f"must hold numbers, got dtype {array.dtype}", argument=name)
     if array.dtype.kind == "O":
         try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputTypeError(f"must hold numbers, got dtype {array.dtype}: {error}", argument=name) from error
+            return np.asarray(array, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            return _numbers_of(array, name)
     return array
+
+
+def _numbers_of(array: Array, name: str) -> Float64s:
+    """A matrix of Python objects as doubles, NaN where one is missing; the first that is not a number is refused."""
+    numbers = np.empty(array.shape)
+    for i, item in enumerate(array.flat):
+        try:
+            numbers.flat[i] = np.nan if is_missing(item) else float(item)
+        except (TypeError, ValueError) as error:
+            place = divmod(i, array.shape[1])
+            raise InputTypeError(f"is {item!r}, not a number", argument=name, at=place, value=item) from error
+        except OverflowError as error:
+            raise InputError(BEYOND_DOUBLES, argument=name, at=divmod(i, array.shape[1])) from error
+    return numbers
 
 
 def _is_value(value: np.float64) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -79,8 +80,9 @@ def check_groups(groups: Any, kept: Array, **beside: Any) -> list[list[Group]]:
 
 def _codes_of(column: Any, place: str) -> tuple[list[Any], Int64s]:
     """The different entries of a column, and which of them each row has."""
-    if np.asarray(column).dtype == np.bool_:
-        return [False, True], np.asarray(column).astype(np.int64)
+    with suppress(ValueError):  # of lists of different lengths, which are no keys
+        if np.asarray(column).dtype == np.bool_:
+            return [False, True], np.asarray(column).astype(np.int64)
     keys, (codes,) = in_one_code(**{place: as_cells(column, place)})
     return keys, codes
 

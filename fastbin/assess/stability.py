@@ -132,9 +132,7 @@ def population_stability(reference: Any, new: Any, *, kind: str | None = None, n
     (0.3404592, True)
     """
     edges = np.empty(0)
-    if kind is None:
-        _refuse_unclear(np.asarray(reference), np.asarray(new))
-    elif check_choice(kind, "kind", ("scores", "counts")) == "counts":
+    if kind is not None and check_choice(kind, "kind", ("scores", "counts")) == "counts":
         counts = _counts(reference, "reference"), _counts(new, "new")
         if len(counts[0]) != len(counts[1]):
             sizes = f"reference has {len(counts[0])}, new has {len(counts[1])}"
@@ -145,6 +143,8 @@ def population_stability(reference: Any, new: Any, *, kind: str | None = None, n
     for name, values in (("reference", reference), ("new", new)):
         scores.append(check_scores(values, None, name).astype(np.float64))
         _refuse_empty(len(scores[-1]), name)
+    if kind is None:
+        _refuse_unclear(np.asarray(reference), np.asarray(new))
     ordered, n = np.sort(scores[0]), len(scores[0])
     cuts = ordered[-(-np.arange(1, min(n_bins, n)) * n // min(n_bins, n))]
     edges = np.unique(cuts[cuts > ordered[0]])

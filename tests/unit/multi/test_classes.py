@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from wordings import refuses
 
@@ -166,10 +167,20 @@ BAD: dict[str, tuple[Any, str]] = {
         r"P must have a row for each sample and a column for each class, got shape \(900,\)",
     ),
     "length": (lambda: (P, Y[:-1]), "lengths differ: P has 900, labels has 899"),
-    "words": (lambda: (P.astype(str)[:, :2].astype(object) + "x", Y), "P must hold numbers"),
+    "words": (lambda: (P.astype(str)[:, :2].astype(object) + "x", Y), r"P\[0, 0\] is '0.*x', not a number"),
+    "missing": (lambda: (with_one(pd.NA), Y), r"P\[5, 1\] is NaN; remove such rows, or impute them first"),
+    "a word": (lambda: (with_one("x"), Y), r"P\[5, 1\] is 'x', not a number"),
+    "beyond doubles": (lambda: (with_one(10**400), Y), r"P\[5, 1\] is beyond the greatest double"),
     "ragged": (lambda: ([[0.5, 0.5], [1.0]], [0, 1]), "P is not a matrix of numbers"),
     "empty": (lambda: (np.empty((0, 3)), []), "scores is empty"),
 }
+
+
+def with_one(item: object) -> pd.DataFrame:
+    """The matrix as a frame of objects, with something else in one place."""
+    frame = pd.DataFrame(P).astype(object)
+    frame.iloc[5, 1] = item
+    return frame
 
 
 @BOTH
