@@ -29,8 +29,9 @@ from fastbin.assess.cell_tests import (
     spiegelhalter,
     vasicek,
 )
+from fastbin.assess.clusters import ALL
 from fastbin.assess.prediction_cells import CellCounts
-from fastbin.assess.predictions_check import ALL, check_predictions, graded_samples, holm
+from fastbin.assess.predictions_check import check_predictions, graded_samples, holm
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, p_is, shown_p
 
 CONTRADICTED = "contradicted"

@@ -292,7 +292,7 @@ def cluster_intervals(
     """
     alpha, side, seed = check_alpha(alpha), check_side(side), check_seed(seed)
     check_same_index(p=p, y=y, cluster=cluster, by=by)
-    samples = check_samples(p, y, positive=positive, name="p")
+    samples = check_samples(p, y, positive=positive, name="p", labels_name="y")
     _, codes = _codes_of(cluster)
     check_same_length(p=samples.predictions, cluster=codes)
     names, groups = rows_of_grades(by, len(codes))
@@ -310,6 +310,9 @@ def rows_of_grades(by: Any, n_rows: int, kept: Any = slice(None)) -> tuple[list[
     if by is None:
         return [], []
     keys, (codes,) = in_one_code(by=as_cells(by, "by"))
+    if ALL in keys:
+        problem, at = f"is {ALL!r}, as the row of all samples is called", codes.tolist().index(keys.index(ALL))
+        raise InputError(problem, "give this grade another name", argument="by", at=at, value=ALL)
     check_same_length(p=range(n_rows), by=codes)
     codes = codes[kept]
     groups = list(rows_of_each(codes))

@@ -15,7 +15,7 @@ from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
 from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table, as_records
-from fastbin.assess.clusters import Agreement, agreement_of, cluster_intervals, one_per_cluster, rows_of_grades
+from fastbin.assess.clusters import ALL, Agreement, agreement_of, cluster_intervals, one_per_cluster, rows_of_grades
 from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.samples import COUNTS_ONLY, Samples, check_samples
@@ -23,7 +23,6 @@ from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, Judged, new_rows,
 from fastbin.intervals.binomial import special_functions
 
 TOO_LOW, TOO_HIGH = "too low", "too high"
-ALL = "all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +243,7 @@ def graded_samples(p: Any, y: Any, by: Any, sample_weight: Any, positive: Any) -
 
 def _checked(p: Any, y: Any, sample_weight: Any, positive: Any, **of_rows: Any) -> Samples:
     check_same_index(p=p, y=y, sample_weight=sample_weight, **of_rows)
-    samples = check_samples(p, y, sample_weight, positive=positive, name="p")
+    samples = check_samples(p, y, sample_weight, positive=positive, name="p", labels_name="y")
     if samples.is_weighted:
         raise GuaranteeError(COUNTS_ONLY)
     return samples

@@ -74,7 +74,7 @@ class Samples:
 
 def check_samples(
     predictions: Any, labels: Any, sample_weight: Any = None, *, positive: Any = None, need_probabilities: bool = True,
-    name: str = "predictions",
+    name: str = "predictions", labels_name: str = "labels",
 ) -> Samples:  # fmt: skip
     """The samples to assess, without the rows of weight zero. O(n).
 
@@ -93,20 +93,22 @@ def check_samples(
         Whether predictions must lie in [0, 1], and not just be finite, as where only their order counts.
     name : str
         Of the argument that holds the predictions, for messages.
+    labels_name : str
+        Of that which holds the labels.
 
     Raises
     ------
     InputError, InputTypeError
         Naming the argument, the first bad position, its value and the remedy; also for empty input.
     """
-    check_same_index(**{name: predictions}, labels=labels, sample_weight=sample_weight)
+    check_same_index(**{name: predictions, labels_name: labels}, sample_weight=sample_weight)
     checked = check_scores(predictions, None, name).astype(np.float64, copy=False)
     if need_probabilities:
         remedy = "pass probabilities, as those of predict; divide percentages by 100"
         bad = (checked < 0.0) | (checked > 1.0)
         refuse_first(bad, name, checked, remedy, lambda i: f"is {float(checked[i])!r}, outside [0, 1]")
-    ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
-    check_same_length(**{name: checked}, labels=ones, sample_weight=weights)
+    ones, weights = check_labels(labels, labels_name, positive=positive), check_sample_weight(sample_weight)
+    check_same_length(**{name: checked}, **{labels_name: ones}, sample_weight=weights)
     kept = rows_that_count(ones, weights)
     return Samples(checked[kept], ones[kept], None if weights is None else weights[kept])
 

@@ -25,11 +25,11 @@ from fastbin._model.parts import Parts
 from fastbin.assess.bin_tests import chance_at_least, chance_at_most, first_above, reached
 from fastbin.assess.calibration_tests import tests_of_cells
 from fastbin.assess.cell_tests import vasicek
+from fastbin.assess.clusters import ALL
 from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, count_arrays
 from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.predictions_check import (
-    ALL,
     TOO_HIGH,
     TOO_LOW,
     jeffreys_of,

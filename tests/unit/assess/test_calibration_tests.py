@@ -532,7 +532,7 @@ def test_the_curve_and_its_band() -> None:
     [
         ({"p": [0.1, 1.5], "y": [0, 1]}, r"p\[1\] is 1.5"),
         ({"p": [0.1, float("nan")], "y": [0, 1]}, r"p\[1\]"),
-        ({"p": [0.1, 0.2], "y": [0, 2]}, r"labels\[1\]"),
+        ({"p": [0.1, 0.2], "y": [0, 2]}, r"y\[1\]"),
         ({"p": [0.1, 0.2], "y": [0, 1], "by": ["a", None]}, r"by\[1\]"),
         ({"p": [0.1, 0.2], "y": [0, 1], "asset_correlation": 1.0}, "asset_correlation"),
         ({"p": [0.1, 0.2], "y": [0, 1], "asset_correlation": -0.1}, "asset_correlation"),

@@ -314,8 +314,11 @@ def test_frequencies_positive_and_series() -> None:
     [
         ({"p": [0.1, 1.5], "y": [0, 1]}, r"p\[1\] is 1.5"),
         ({"p": [0.1, float("nan")], "y": [0, 1]}, r"p\[1\]"),
-        ({"p": [0.1, 0.2], "y": [0, 2]}, r"labels\[1\]"),
+        ({"p": [0.1, 0.2], "y": [0, 2]}, r"^y\[1\] is 2"),
+        ({"p": [0.1, 0.2], "y": ["a", "b"], "positive": "c"}, "none of the labels in y: they are 'a' and 'b'"),
+        ({"p": [0.1, 0.2], "y": [0]}, "p has 2, y has 1"),
         ({"p": [0.1, 0.2], "y": [0, 1], "by": ["a", None]}, r"by\[1\]"),
+        ({"p": [0.1, 0.2], "y": [0, 1], "by": ["a", "all"]}, r"by\[1\] is 'all', as the row of all samples is called; give"),
         ({"p": [0.1, 0.2], "y": [0, 1], "by": ["a"]}, "by"),
         ({"p": [0.1, 0.2], "y": [0, 1], "side": "two-sided"}, "side is 'two-sided'"),
         ({"p": [0.1, 0.2], "y": [0, 1], "test_level": 0.9}, "test_level"),
