@@ -7,6 +7,7 @@ holds a second copy of its data.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -316,6 +317,9 @@ def as_batches(batches: Any) -> Batches:
     """A function that gives all batches anew: the caller's own, or one that iterates again."""
     if callable(batches):
         return batches
+    if isinstance(batches, (str, bytes, os.PathLike)):
+        remedy = "pass a function that gives batches of arrays, or a list of them; engines.fit takes the path of a file"
+        raise InputTypeError(f"is {batches!r:.100}", remedy, argument="batches")
     if isinstance(batches, Iterator) or not isinstance(batches, Iterable):
         raise InputTypeError(
             f"batches is of type {type(batches).__name__}, and a fit reads all rows at least twice; pass a function that "
