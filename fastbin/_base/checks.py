@@ -70,6 +70,8 @@ def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     masked = masked_entries(values)
     if masked is not None:
         refuse_first(masked, name, array, "remove or fill masked rows first", lambda i: "is masked")
+    if array.dtype.kind in "SU" and isinstance(values, (list, tuple)) and not all(isinstance(each, str) for each in values):
+        array = np.array(values, object).reshape(len(array))  # NumPy makes texts of the numbers beside one
     return array
 
 
@@ -116,10 +118,7 @@ def refuse_kind(score: Any, name: str = "score") -> NoReturn:
 
 def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
     """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
-    array = _one_dimensional(scores, name, first_row)
-    if array.dtype.kind == "U" and isinstance(scores, (list, tuple)) and not all(isinstance(each, str) for each in scores):
-        array = np.array(scores, object).reshape(len(array))  # NumPy makes texts of the numbers beside one
-    return _to_floats(array, name, first_row)
+    return _to_floats(_one_dimensional(scores, name, first_row), name, first_row)
 
 
 def as_score_pieces(scores: Any, *, keep_nulls: bool = False) -> tuple[int, Iterable[tuple[Array, int]]]:
@@ -140,7 +139,7 @@ def _to_floats(array: Array, name: str, first_row: int) -> Array:
     if array.dtype in (np.float64, np.float32):
         return array
     if array.dtype.kind in "biuf":
-        converted = array.astype(np.float64)
+        converted = doubles_of(array)
         # Long double must not lose digits silently.
         if array.dtype.kind == "f" and not np.array_equal(converted.astype(array.dtype), array, equal_nan=True):
             raise InputError(
@@ -155,6 +154,12 @@ def _to_floats(array: Array, name: str, first_row: int) -> Array:
         text = array[0].item()
         raise InputTypeError(f"is {text!r}, a text", CONVERT_TEXT, argument=name, at=first_row, value=text)
     raise InputTypeError(f"must be numbers, got dtype {array.dtype}", argument=name)
+
+
+def doubles_of(array: Array) -> Float64s:
+    """Numbers as doubles, infinite where these end; no copy of doubles."""
+    with np.errstate(over="ignore"):
+        return np.asarray(array, np.float64)
 
 
 def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:
@@ -294,13 +299,20 @@ LABELS_COME_SECOND = Wording(
 def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
     """Raise for labels of which some are text, showing what they are and what to do."""
     position = next(position for position, item in enumerate(labels) if isinstance(item, (str, bytes)))
-    seen = list(dict.fromkeys(item for item in labels if isinstance(item, (str, bytes))))
+    seen = list(dict.fromkeys(_plain(item) for item in labels if not is_missing(item)))
     remedy: Words = SAY_POSITIVE
     if len(seen) > 2:
         remedy = f"pass ({name} == one of them), one class against others"
     values = ", ".join([*map(repr, seen[:3]), "..."]) if len(seen) > 2 else " and ".join(map(repr, seen))
     remedy = joined(f"{LABELS_ARE}, and these are {values}", remedy)
-    raise InputTypeError(None, remedy, argument=name, at=first_row + position, value=labels[position])
+    if len(seen) > 2 and not all(isinstance(item, (str, bytes)) for item in seen):  # a slip in one row, and no classes
+        remedy = LABELS_ARE
+    raise InputTypeError(None, remedy, argument=name, at=first_row + position, value=_plain(labels[position]))
+
+
+def _plain(item: Any) -> Any:
+    """A text or number of NumPy as that of Python, which is shown without its type."""
+    return item.item() if isinstance(item, (np.character, np.number, np.bool_)) else item
 
 
 class Labels:
@@ -412,17 +424,17 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part:
     array = _one_dimensional(np.array(labels, dtype=object) if isinstance(labels, (list, tuple)) else labels, name)
     numbers: dict[Any, int] = {}
     codes = np.fromiter((numbers.setdefault(item, len(numbers)) for item in array.tolist()), np.int64, len(array))
-    values, seen = list(numbers), Labels(positive)
+    values, seen = list(map(_plain, numbers)), Labels(positive)
     is_positive = seen.read(values, codes)
     if seen.n_null or seen.n_nan:
         missing = next(number for number, value in enumerate(values) if is_missing(value))
         position, value = int(np.argmax(codes == missing)), values[missing]
         raise InputError(f"is {value!r}", "remove rows without a label", argument=name, at=position, value=value)
     if not is_part:
-        seen.check_positive(name)
+        seen.check_positive(name if name == "labels" else f"labels in {name}")
     if seen.n_strange:
         zero, third = seen.zeros[:2]
-        position = int(np.argmax(codes == numbers[third]))
+        position = int(np.argmax(codes == values.index(third)))
         problem = f"is {third!r}, neither {positive!r} nor {zero!r}"
         remedy = joined("labels have two values", "" if seen.ones else seen.say_positive)
         raise InputError(problem, remedy, argument=name, at=position, value=third)
@@ -489,7 +501,7 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
         bad = array > np.uint64(2**62)
         refuse_first(bad, name, array, "frequencies above 2**62 cannot be counted", first_row=first_row)
     if array.dtype.kind == "f":
-        return check_squares(array.astype(np.float64, copy=False), name, first_row)
+        return check_squares(doubles_of(array), name, first_row)
     check_total(array, name)
     return array.astype(np.int64, copy=False)
 

@@ -66,6 +66,8 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
     `write` is called once with a binary file open for writing, which it must not close. An OSError names the file to be
     replaced.
     """
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise InputTypeError(f"is {path!r:.100}", "pass a path", argument="path")
     path = os.fspath(path)
     if not path:
         raise InputError(None, "name a file", argument="path", value=path)

@@ -22,6 +22,7 @@ CELLS = np.arange(300) % 2
 P = np.column_stack([1 - SCORES, SCORES])
 CAL = fb.UniformMassBinning(3).fit(SCORES, LABELS)
 SEGMENTED = fb.multi.SegmentedBinning(fb.UniformMassBinning(2)).fit(SCORES, LABELS, CELLS)
+VECTORS = fb.multi.VectorCalibration().fit(P, LABELS).model_
 DECISION = fb.decide.accept_threshold(SCORES, SCORES > 0.6, precision=0.8)
 
 
@@ -93,6 +94,39 @@ def test_texts_are_told_what_they_are(texts: Any, error: str) -> None:
         refuses(f"{error} scores[0]: is '0.1', a text; scores are numbers: convert", call)
 
 
+def test_a_text_among_labels_is_named_as_it_is() -> None:
+    labels = LABELS.tolist()
+    labels[7] = "x"
+    refuses("InputTypeError labels[7]: is 'x'; labels are 0 and 1, or False and True", CAL.fit, SCORES, labels)
+    refuses("InputError labels[7]: is 'x', neither 1 nor 0; labels have two values", CAL.fit, SCORES, labels, positive=1)
+    two = [1 if each else "no" for each in LABELS]
+    at, seen = two.index("no"), " and ".join(map(repr, dict.fromkeys(two)))
+    told = f"InputTypeError labels[{at}]: is 'no'; labels are 0 and 1, or False and True, and these are {seen}; pass positive="
+    refuses(told, CAL.fit, SCORES, two)
+    three = list(np.array(["a", "b", "c"] * 100))
+    refuses("InputError labels[2]: is 'c', neither 'a' nor 'b'", CAL.fit, SCORES, three, positive="a")
+    told = "InputTypeError labels[0]: is 'a'; labels are 0 and 1, or False and True, and these are 'a', 'b', 'c', ...; pass"
+    for given in (three, np.array(three, object)):
+        refuses(told, CAL.fit, SCORES, given)
+
+
+def test_rows_of_different_lengths_are_no_column() -> None:
+    ragged = [[1], [1, 2]]
+    refuses("InputError groups[0]: is [1]; a key is", fb.assess.group_table, SCORES[:2], [0, 1], ragged)
+    refuses("InputError cells[0]: is [1, 2]; a key is", SEGMENTED.model_.predict, SCORES[:2], [[1, 2], [3, 4]])
+    refuses("InputTypeError reference: is not an array of numbers", fb.assess.population_stability, ragged, SCORES)
+    refuses("InputTypeError new: is not an array of numbers", fb.assess.population_stability, SCORES, ragged)
+
+
+def test_what_doubles_do_not_reach_gives_no_warning() -> None:
+    huge = np.array(["0.5", "1e4000"], np.longdouble)
+    if np.isinf(huge[1]):
+        pytest.skip("a long double is a double here")
+    refuses("InputError scores: has dtype *, whose digits float64 does not hold", CAL.predict, huge)
+    refuses("InputError sample_weight[1]: is inf, whose square overflows", CAL.fit, [0.1, 0.9], [0, 1], sample_weight=huge)
+    refuses("InputError P[0, 1]: is inf", fb.multi.TopLabelBinning(n_bins=1).fit, np.stack([huge, huge]), [0, 1])
+
+
 def test_a_text_among_numbers_and_what_is_missing() -> None:
     refuses("InputError scores[1]: is 'n/a', a text", CAL.predict, [0.5, "n/a"])
     refuses("InputError scores[1]: is None, not a number", CAL.predict, [0.5, None])
@@ -152,11 +186,21 @@ def test_a_descriptor_is_no_path() -> None:
     """An integer would be read as an open file, and closed."""
     for source in (1, True, None, 2.5, [1]):
         refuses("InputTypeError source", fb.load, source)
+        for online in (fb.online.StreamingBinning(CAL), fb.online.CalibrationMonitor(CAL)):
+            refuses("InputTypeError path: is *; pass a path", online.save, source)
+        for model in (CAL.model_, SEGMENTED.model_, VECTORS):
+            refuses("InputTypeError path: is *; pass a path", model.save, source)
 
 
 def test_rows_are_no_batches() -> None:
     told = "InputTypeError: batches gave lists such as [0.1, 0], which are rows; a batch is (scores, labels)"
     refuses(told, CAL.fit_batches, [[0.1, 0], [0.2, 1]])
+
+
+def test_a_file_is_no_batches() -> None:
+    told = "InputTypeError batches: is *; pass a function that gives batches *; engines.fit takes the path of a file"
+    for path in ("d.csv", Path("d.csv"), b"d.csv"):
+        refuses(told, CAL.fit_batches, path)
 
 
 def test_one_score_and_many_are_told_apart() -> None:
