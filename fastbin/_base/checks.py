@@ -22,7 +22,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name, joined
 from fastbin._base.frames import column_of, masked_entries, read_column
-from fastbin._base.tie_keys import GREATEST_KEY
+from fastbin._base.tie_keys import GREATEST_KEY, look_like_ids
 
 ScoreRange = tuple[float, float] | None
 UNIT = (0.0, 1.0)
@@ -300,9 +300,7 @@ def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) ->
     """Raise for labels of which some are text, showing what they are and what to do."""
     position = next(position for position, item in enumerate(labels) if isinstance(item, (str, bytes)))
     seen = list(dict.fromkeys(_plain(item) for item in labels if not is_missing(item)))
-    remedy: Words = SAY_POSITIVE
-    if len(seen) > 2:
-        remedy = f"pass ({name} == one of them), one class against others"
+    remedy: Words = SAY_POSITIVE if len(seen) <= 2 else f"pass ({name} == one of them), one class against others"
     values = ", ".join([*map(repr, seen[:3]), "..."]) if len(seen) > 2 else " and ".join(map(repr, seen))
     remedy = joined(f"{LABELS_ARE}, and these are {values}", remedy)
     if len(seen) > 2 and not all(isinstance(item, (str, bytes)) for item in seen):  # a slip in one row, and no classes
@@ -513,15 +511,6 @@ def _whole_or_real(weights: Array, name: str, first_row: int) -> Array:
     refuse_first(weights > 2**62, name, weights, "frequencies above 2**62 cannot be counted", first_row=first_row)
     refuse_first(weights < 0, name, weights, "weights must be finite and not negative", first_row=first_row)
     return weights.astype(np.int64)
-
-
-# Keys are uniform up to 2**64: 8 of them are all below 2**32 with a chance of 2**-256.
-LEAST_KEYS_TO_JUDGE = 8
-
-
-def look_like_ids(keys: UInt64s) -> bool:
-    """Whether these cannot be keys, as 8 or more of them are all below 2**32. All zero is a choice, and passes."""
-    return keys.size >= LEAST_KEYS_TO_JUDGE and 0 < int(keys.max()) < 2**32
 
 
 def as_key_array(keys: Any, n: int, name: str = "tie_keys", *, to_order: bool = False) -> UInt64s:

@@ -14,6 +14,9 @@ from fastbin._base.frames import masked_entries
 GREATEST_KEY = 2**64 - 2
 ABOVE_EVERY_KEY = GREATEST_KEY + 1
 
+# Keys are uniform up to 2**64: 8 of them are all below 2**32 with a chance of 2**-256.
+LEAST_KEYS_TO_JUDGE = 8
+
 CONVERT_IDS = "ids are integers, text or bytes: convert them, the same way wherever they are scored"
 
 
@@ -124,3 +127,8 @@ def _message(value: Any, position: int) -> bytes:
 def _refuse_missing(position: int, how: str) -> NoReturn:
     remedy = "every row needs an id, since rows without one would all share a key"
     raise InputError(f"is {how}", remedy, argument="ids", at=position)
+
+
+def look_like_ids(keys: UInt64s) -> bool:
+    """Whether these cannot be keys, as 8 or more of them are all below 2**32. All zero is a choice, and passes."""
+    return keys.size >= LEAST_KEYS_TO_JUDGE and 0 < int(keys.max()) < 2**32

@@ -15,9 +15,9 @@ import click
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, UInt64s
-from fastbin._base.checks import check_same_event, check_seed, look_like_ids
+from fastbin._base.checks import check_same_event, check_seed
 from fastbin._base.errors import ArgumentError, InputError
-from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key
+from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key, look_like_ids
 from fastbin._core.fit import row_keys
 from fastbin.cli._console import reading
 from fastbin.cli._files import display_name
