@@ -21,7 +21,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name, joined
-from fastbin._base.frames import column_of, masked_entries, read_column
+from fastbin._base.frames import column_of, masked_entries, read_column, with_numbers_kept
 from fastbin._base.tie_keys import GREATEST_KEY, look_like_ids
 
 ScoreRange = tuple[float, float] | None
@@ -70,9 +70,7 @@ def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
     masked = masked_entries(values)
     if masked is not None:
         refuse_first(masked, name, array, "remove or fill masked rows first", lambda i: "is masked")
-    if array.dtype.kind in "SU" and isinstance(values, (list, tuple)) and not all(isinstance(each, str) for each in values):
-        array = np.array(values, object).reshape(len(array))  # NumPy makes texts of the numbers beside one
-    return array
+    return with_numbers_kept(array, values)
 
 
 def _as_array(values: Any) -> Array:
@@ -299,16 +297,16 @@ LABELS_COME_SECOND = Wording(
 def refuse_words(labels: list[Any], name: str = "labels", first_row: int = 0) -> NoReturn:
     """Raise for labels of which some are text, showing what they are and what to do."""
     position = next(position for position, item in enumerate(labels) if isinstance(item, (str, bytes)))
-    seen = list(dict.fromkeys(_plain(item) for item in labels if not is_missing(item)))
+    seen = list(dict.fromkeys(plain_value(item) for item in labels if not is_missing(item)))
     remedy: Words = SAY_POSITIVE if len(seen) <= 2 else f"pass ({name} == one of them), one class against others"
     values = ", ".join([*map(repr, seen[:3]), "..."]) if len(seen) > 2 else " and ".join(map(repr, seen))
     remedy = joined(f"{LABELS_ARE}, and these are {values}", remedy)
     if len(seen) > 2 and not all(isinstance(item, (str, bytes)) for item in seen):  # a slip in one row, and no classes
         remedy = LABELS_ARE
-    raise InputTypeError(None, remedy, argument=name, at=first_row + position, value=_plain(labels[position]))
+    raise InputTypeError(None, remedy, argument=name, at=first_row + position, value=plain_value(labels[position]))
 
 
-def _plain(item: Any) -> Any:
+def plain_value(item: Any) -> Any:
     """A text or number of NumPy as that of Python, which is shown without its type."""
     return item.item() if isinstance(item, (np.character, np.number, np.bool_)) else item
 
@@ -422,7 +420,7 @@ def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part:
     array = _one_dimensional(np.array(labels, dtype=object) if isinstance(labels, (list, tuple)) else labels, name)
     numbers: dict[Any, int] = {}
     codes = np.fromiter((numbers.setdefault(item, len(numbers)) for item in array.tolist()), np.int64, len(array))
-    values, seen = list(map(_plain, numbers)), Labels(positive)
+    values, seen = list(map(plain_value, numbers)), Labels(positive)
     is_positive = seen.read(values, codes)
     if seen.n_null or seen.n_nan:
         missing = next(number for number, value in enumerate(values) if is_missing(value))

@@ -112,6 +112,13 @@ def masked_entries(values: Any) -> Bools | None:
     return masked if masked.any() else None
 
 
+def with_numbers_kept(array: Array, values: Any) -> Array:
+    """An array that was made of a list, as one of objects where NumPy has made texts of the numbers beside one."""
+    if array.dtype.kind in "SU" and isinstance(values, (list, tuple)) and not all(isinstance(each, str) for each in values):
+        return np.array(values, object).reshape(len(array))
+    return array
+
+
 def read_column(values: Any, name: str, first_row: int = 0, *, said_of_null: tuple[str, str] = ABOUT_NULLS) -> Array | None:
     """The column of a frame as one array, in which nothing is null; ``None`` for anything else."""
     column = column_of(values, name)

@@ -19,9 +19,9 @@ from sklearn.utils.validation import _check_method_params
 
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import check_matrix
-from fastbin._base.checks import check_sample_weight
+from fastbin._base.checks import check_sample_weight, is_missing, plain_value
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
-from fastbin._base.frames import check_same_index
+from fastbin._base.frames import check_same_index, with_numbers_kept
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,10 @@ class TrainingRows:
             raise InputError(f"This {name} estimator requires y to be passed, but the target y is None")
         check_same_index(X=X, y=y, sample_weight=sample_weight)
         X, y = indexable(X, y)
-        labels = column_or_1d(y, warn=True)
+        labels = with_numbers_kept(column_or_1d(y, warn=True), y)
         if len(labels) == 0:
             raise InputError("has 0 samples, and a classifier needs some of each class", argument="X")
+        _refuse_kinds(labels)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         return cls(X, labels, Subset.of_all(_weights_of(sample_weight, len(labels)), len(labels)))
@@ -49,6 +50,18 @@ class TrainingRows:
     def take(self, at: Int64s) -> Any:
         """These rows of X; X itself where they are all."""
         return self.X if len(at) == len(self.y) else _safe_indexing(self.X, at)
+
+
+def _refuse_kinds(labels: Array) -> None:
+    """Refuse classes that cannot be put in order: what is missing, and texts beside numbers."""
+    for at, label in enumerate(labels if labels.dtype.kind == "O" else ()):
+        if is_missing(label):
+            raise InputError(f"is {label!r}", "remove rows without a label", argument="y", at=at, value=label)
+        if isinstance(label, str) != isinstance(labels[0], str):
+            first, other = plain_value(labels[0]), plain_value(label)
+            raise InputError(
+                f"is {other!r}, and y[0] is {first!r}", "give classes of one type", argument="y", at=at, value=other
+            )
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from wordings import refuses
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
@@ -215,6 +216,24 @@ def test_no_class_has_probability_0(weights: str | None) -> None:
     np.testing.assert_array_equal(q, clf.model_.predict(scores.max(axis=1), classes))
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-15)
     assert -np.log(probabilities[rows, Y3]).max() < np.log(3000 * 3000)
+
+
+@pytest.mark.parametrize(
+    ("first", "item", "error", "told"),
+    [
+        (0, "x", "InputError y[7]", "is 'x', and y[0] is 1; give classes of one type"),
+        ("a", 3, "InputError y[7]", "is 3, and y[0] is 'b'; give classes of one type"),
+        (0, None, "InputError y[7]", "is None; remove rows without a label"),
+        ("a", None, "InputError y[7]", "is None; remove rows without a label"),
+        ("a", float("nan"), "InputError y[7]", "is nan; remove rows without a label"),
+    ],
+)
+def test_classes_of_two_types_and_missing_ones_are_named(first: Any, item: Any, error: str, told: str) -> None:
+    two = [first, first + 1 if first == 0 else "b"]
+    y = [two[each % 2] for each in range(1, len(X3) + 1)]
+    y[7] = item
+    for given in (y, np.array(y, object)):
+        refuses(f"{error}: {told}", CalibratedClassifier(LogisticRegression()).fit, X3, given)
 
 
 @MULTICLASS
