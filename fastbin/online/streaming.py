@@ -60,6 +60,8 @@ THEOREMS = {
     "theorem6": "Gupta, Podkopaev & Ramdas 2020, Theorem 6, at every number of samples at once",
 }
 
+MOST_SAMPLES_OF_STREAM = 2**61 - 1  # MOST_SAMPLES in stream.h
+
 
 def is_json(start: bytes | bytearray) -> bool:
     """Whether a file that begins so may be the state of a monitor of 0.1.0."""
@@ -288,7 +290,8 @@ class StreamingBinning(State, NativeStream):
         Raises
         ------
         InputError
-            When the bins differ, or both streams go on from the same fit, whose samples would be counted twice.
+            When the bins differ, both streams go on from the same fit, whose samples would be counted twice, or there are 2**61
+            samples or more in both.
         """
         if not isinstance(other, StreamingBinning):
             remedy = "only streams can be merged"
@@ -303,7 +306,11 @@ class StreamingBinning(State, NativeStream):
             raise InputError("other counts in other bins (edges, edge keys or score range differ)", remedy)
         try:
             self._merge(other.to_bytes())
-        except InputError:  # the bins are the same, so only this is left
+        except InputError:  # the bins are the same, so only two faults are left
+            n_samples = self.n_samples + other.n_samples
+            if n_samples > MOST_SAMPLES_OF_STREAM:
+                remedy = "begin a new stream"
+                raise InputError(f"there are {n_samples:,} samples in both, and a stream counts up to 2**61 - 1", remedy) from None
             remedy = "let one of them begin at zero"
             raise InputError("both streams go on from a fit, whose samples would be counted twice", remedy) from None
         self._counted_in = self._partition(BinnedModel)  # that of the stream that goes on from a fit

@@ -305,6 +305,19 @@ def test_what_cannot_be_merged_is_refused() -> None:
     assert one.merge(StreamingBinning(cal)).n_samples == 100
 
 
+def test_more_samples_than_a_stream_counts_are_told_as_such() -> None:
+    stream, more = StreamingBinning([0.5]), StreamingBinning([0.5])
+    more.update_counts([2**52, 0], [7, 0])
+    for _ in range(8):
+        more.merge(StreamingBinning.from_bytes(more.to_bytes()))
+    stream.merge(more)
+    stream.update_counts([2**53, 0], [0, 0])
+    before = stream.to_bytes()
+    told = f"there are {2**61 + 2**53:,} samples in both, and a stream counts up to 2**61 - 1; begin"
+    refuses(fb.InputError, told, stream.merge, more)
+    assert stream.to_bytes() == before
+
+
 def test_going_on_from_a_fit() -> None:
     scores, labels = rows(1000)
     cal = fb.UniformMassBinning(n_bins=5).fit(scores, labels)
