@@ -88,10 +88,13 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool, re
     row = bisect(range(len(column)), False, key=lambda r: _try_to_parse(column[: r + 1], pa.float64(), table.decimal) is None)
     text = column[row].as_py().decode("utf8", errors="replace")
     comma = "" if table.decimal == "." else " (with a decimal comma)"
+    complaint = f"is neither a number nor true or false{comma}"
+    if _try_to_parse(column[row : row + 1], pa.bool_(), table.decimal) is not None:
+        complaint = f"is not a number{comma}, and other values are not true or false"
     reread: Words = ""
     if table.decimal == "." and as_number(text.replace(",", ".", 1)) is not None:
         reread = "if it has a decimal comma, ", reopened("decimal", ",")
-    problem = f"{table.place(first_row + row)}, column {name}: {text[:60]!r} is neither a number nor true or false{comma}"
+    problem = f"{table.place(first_row + row)}, column {name}: {text[:60]!r} {complaint}"
     raise InputError(problem, joined(reread, remedy()))
 
 

@@ -169,6 +169,8 @@ def test_errors_in_csv_name_line_and_column(tmp_path: Path) -> None:
     assert error_of(path, f"p,y\n{rows}0.5,1,1\n") == ", line 5: expected 2 columns, got 3: 0.5,1,1"
     assert error_of(path, 'p,t,y\n0.5,"a\nb\nc",1\n\n0.5,x,yes\n').startswith(", line 6, column y: 'yes'")
     assert error_of(path, "p,y\n1,1\n?,2\n", whole=("p",)) == ", line 3, column p: '?' is neither a number nor true or false"
+    told = ", line 3, column p: 'True' is not a number, and other values are not true or false"
+    assert error_of(path, "p,y\n0.5,1\nTrue,0\n") == told
     assert error_of(path, "p,y\n" + "0.5,1\n" * 300_000 + "?,1\n").startswith(", line 300002, column p: '?'")
     assert error_of(tmp_path / "a.csv.gz", gzip.compress(b"p,y\n1,1\n1,x\n")).startswith(", line 3, column y: 'x'")
 
