@@ -309,8 +309,8 @@ class StreamingBinning(State, NativeStream):
         except InputError:  # the bins are the same, so only two faults are left
             n_samples = self.n_samples + other.n_samples
             if n_samples > MOST_SAMPLES_OF_STREAM:
-                remedy = "begin a new stream"
-                raise InputError(f"there are {n_samples:,} samples in both, and a stream counts up to 2**61 - 1", remedy) from None
+                problem = f"there are {n_samples:,} samples in both, and a stream counts up to 2**61 - 1"
+                raise InputError(problem, "begin a new stream") from None
             remedy = "let one of them begin at zero"
             raise InputError("both streams go on from a fit, whose samples would be counted twice", remedy) from None
         self._counted_in = self._partition(BinnedModel)  # that of the stream that goes on from a fit
