@@ -38,7 +38,7 @@ from fastbin.tables.labels import (
 )
 from fastbin.tables.opening import ENGINES, Opened, open
 from fastbin.tables.replay import Replay, default_limit
-from fastbin.tables.table import Table, pyarrow
+from fastbin.tables.table import Table, check_roles, pyarrow
 
 
 def fit(
@@ -134,6 +134,7 @@ def fit_columns(
     for argument, name in (("score", names.score), ("label", names.label)):
         if name is None:
             raise InputTypeError(f"{argument} is None; name the column of {argument}s")
+    check_roles(*names)
     segment, opened = names.segment, open(table)
     told: list[str] = []
     if engine == "group-by" or (engine == "auto" and opened.stays):

@@ -151,7 +151,7 @@ def test_text_that_cannot_be_counted() -> None:
 # ------------------------------------------------------------------------------------------------- columns and labels
 
 
-@pytest.mark.parametrize("column", ["y", "n", "day"])
+@pytest.mark.parametrize("column", ["n", "day"])
 def test_a_column_may_have_two_roles(column: str) -> None:
     """In text the segment is text; what is fitted is the same as under another name."""
     write_csv("twice.csv", again=COLUMNS[column])
@@ -160,7 +160,18 @@ def test_a_column_may_have_two_roles(column: str) -> None:
     assert fit("twice.csv", segment=column, weight=weight, calibrator=binning) == fit(
         "twice.csv", segment="again", weight=weight, calibrator=binning
     )
-    assert fit("rows.csv", weight="y") == fit("rows.parquet", weight="y")
+
+
+@pytest.mark.parametrize("engine", ["stream", "group-by"])
+def test_labels_are_nothing_else_and_scores_are_no_weights(engine: str) -> None:
+    table = pa.table({"p": SCORES, "y": LABELS})
+    for options, told in (
+        ({"label": "p"}, "'p' is both score and label; name another column for one of them"),
+        ({"weight": "p"}, "'p' is both score and weight"), ({"weight": "y"}, "'y' is both label and weight"),
+        ({"segment": "y"}, "'y' is both label and segment"),
+    ):  # fmt: skip
+        with pytest.raises(fb.InputError, match=f"the column {told}"):
+            fb.engines.fit(table, engine=engine, **{"score": "p", "label": "y", **options})
 
 
 @pytest.mark.parametrize(
