@@ -73,13 +73,13 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
         raise InputError(None, "name a file", argument="path", value=path)
     descriptor = descriptor_of(path)
     if descriptor is not None:
-        with os.fdopen(_duplicate(descriptor, path), "wb") as file:
+        with io.BufferedWriter(_Output(_duplicate(descriptor, path), Path(os.fsdecode(path)), "w")) as file:
             write(file)
         return
     target = Path(os.path.realpath(path))
     old = _status(target)
     if old is not None and not stat.S_ISREG(old.st_mode):
-        with open(target, "wb") as file:  # a folder raises the system's own error here
+        with io.BufferedWriter(_Output(target, target, "w")) as file:  # a folder raises the system's own error here
             write(file)
         return
     if not hasattr(os, "fchown"):  # Windows: a new file takes the rights of its folder
@@ -215,10 +215,10 @@ def _naming(target: Path) -> Iterator[None]:
 
 
 class _Output(io.FileIO):
-    """A descriptor whose errors name the file that was to be replaced; those of files that are read meanwhile do not."""
+    """A descriptor whose errors name the file that is written; those of files that are read meanwhile do not."""
 
-    def __init__(self, descriptor: int, target: Path, mode: str) -> None:
-        super().__init__(descriptor, mode)
+    def __init__(self, file: int | Path, target: Path, mode: str) -> None:
+        super().__init__(file, mode)
         self._target = target
 
     def write(self, data: Any, /) -> int:

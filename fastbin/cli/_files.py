@@ -74,7 +74,7 @@ class Output:
         if path == "-" and not is_text and sys.stdout.isatty():
             raise InputError("standard output is a terminal, which cannot show a binary file; send it to a file or a pipe")
         if path not in (None, "-"):
-            _check_target(path, reads)
+            check_target(path, reads)
             if is_model:
                 _refuse_suffix_of_export(path)
 
@@ -105,7 +105,8 @@ def _refuse_suffix_of_export(path: str) -> None:
         )
 
 
-def _check_target(path: str, reads: tuple[str, ...]) -> None:
+def check_target(path: str, reads: tuple[str, ...] = ()) -> None:
+    """Refuse a path that cannot be written, or that is one of those that are read."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise InputError(f"{path} is a folder; name a file")

@@ -86,6 +86,7 @@ def _size(value: str) -> int:
 
 PATH, COUNT = click.Path(), click.IntRange(1)
 ALPHA = _Checked("a number", lambda value: check_alpha(float(value)))
+DELTA = _Checked("a number", lambda value: check_alpha(float(value), "delta"))
 TEST_LEVEL = _Checked("a number", lambda value: check_alpha(float(value), "test_level"))
 RATE = _Checked("a number", _rate)
 SEED = _Checked("an integer", lambda value: check_seed(int(value)))

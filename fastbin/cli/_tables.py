@@ -16,7 +16,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, UInt64s
 from fastbin._base.checks import check_same_event, check_seed
-from fastbin._base.errors import ArgumentError, InputError
+from fastbin._base.errors import ArgumentError, InputError, InputTypeError
 from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key, look_like_ids
 from fastbin._core.fit import row_keys
 from fastbin.cli._console import reading
@@ -24,7 +24,7 @@ from fastbin.cli._files import display_name
 from fastbin.io import Table, open_table
 from fastbin.tables.columns import first_true, is_integer, read_text, without_missing
 from fastbin.tables.files import ColumnReader
-from fastbin.tables.table import arrow, as_plain
+from fastbin.tables.table import arrow, as_plain, check_roles
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -89,6 +89,7 @@ class RowOptions:
     def columns(self, table: Table) -> dict[str, str]:
         """The columns of scores, labels and weights, by the argument of a fit that each becomes."""
         score, label = self._scores_and_labels(table)
+        check_roles(score, label, self.weights, self.segment)
         return {"scores": score, "labels": label, **self.weight_column(table)}
 
     def weight_column(self, table: Table) -> dict[str, str]:
@@ -186,7 +187,7 @@ def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> I
     """
     try:
         yield
-    except InputError as error:
+    except (InputError, InputTypeError) as error:
         place, subject = display_name(table.path), subject_of(error)
         row, number = error.at if isinstance(error.at, tuple) else (error.at, None)
         column = columns.get(f"{error.argument}" if number is None else f"{error.argument}[{number}]")
@@ -210,11 +211,11 @@ def subject_of(error: ArgumentError) -> str:
 # ---------------------------------------------------------------------- keys
 
 
-def as_keys(text: Any, *, are_text: bool | None = None) -> Any:
+def as_keys(text: Any, *, are_text: bool | None = None, argument: str = "cells") -> Any:
     """Text (an Arrow array without missing values) as keys of cells that fastbin takes.
 
     All integers become int64, if they are written as Python writes them, so that 007 stays text; unless `are_text` says which
-    type the keys of a set have.
+    type the keys of a set have. An error is about the argument that the keys become.
     """
     pa = arrow()
     coded = text.dictionary_encode()
@@ -225,14 +226,16 @@ def as_keys(text: Any, *, are_text: bool | None = None) -> Any:
     if not are_integers:
         wrong = next(each for each in different if not is_integer(each))
         at = first_true(pa.compute.equal(text, wrong))
-        raise InputError(f"is {wrong!r}, and the keys of the set are integers", argument="cells", at=at, value=wrong)
+        keys = "the classes" if argument == "labels" else "the keys of the set"
+        raise InputError(f"is {wrong!r}, and {keys} are integers", argument=argument, at=at, value=wrong)
     numbers = np.array([int(each) for each in different], np.int64)
     return numbers[coded.indices.to_numpy(zero_copy_only=False)] if len(numbers) else np.empty(0, np.int64)
 
 
-def keys_like(models: ModelSet | VectorModel, text: Any) -> Any:
+def keys_like(models: ModelSet | VectorModel, text: Any, argument: str = "cells") -> Any:
     """The same as keys of a set, or as classes."""
-    return as_keys(text, are_text=isinstance(models.classes[0] if is_vector(models) else models.cells[0], str))
+    keys = models.classes if is_vector(models) else models.cells
+    return as_keys(text, are_text=isinstance(keys[0], str), argument=argument)
 
 
 class KeyOptions(NamedTuple):
@@ -469,7 +472,7 @@ def _of_classes(models: ModelSet, read: Read, inputs: str) -> tuple[dict[str, An
 
     texts, classes = dict(read.texts), np.array(models.columns)
     matrix = checked_matrix(models, read.arrays, inputs)
-    truth = find_columns(keys_like(models, texts.pop("labels")), classes.tolist(), "labels")
+    truth = find_columns(keys_like(models, texts.pop("labels"), "labels"), classes.tolist(), "labels")
     others = {argument: column for argument, column in read.arrays.items() if not argument.startswith("P[")}
     if models.kind == "top-label":
         predicted, scores = top_of(matrix)

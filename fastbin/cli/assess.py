@@ -276,7 +276,7 @@ def _assess_vectors(
         P = powers / powers.sum(axis=1, keepdims=True)
     with errors_in(table, {**numbers, "labels": label}), working("assessing"):
         given = {"others": others, "sample_weight": read.arrays.get("sample_weight"), **settings}
-        found = assess_model(model, P, keys_like(model, read.texts["labels"]), **given)
+        found = assess_model(model, P, keys_like(model, read.texts["labels"], "labels"), **given)
         return Assessed(found, None, {**numbers, "labels": label}, len(P), {})
 
 

@@ -44,7 +44,7 @@ def _numbers(text: str | None) -> tuple[float, ...] | None:
 @options.option("--precision P", "Accept where at least this share has label 1.")
 @options.option("--npv P", "Reject where at least this share has label 0.")
 @options.option("--cost FP,FN", "The costs of a false positive and of a false negative, in place of both.", str)
-@options.option("--delta A", "The probability that the promise fails.", default=0.1)
+@options.option("--delta A", "The probability that the promise fails.", options.DELTA, 0.1)
 @options.option("--thresholds LIST", "The only thresholds to choose from; these rows had no part in them.", str)
 @options.option("--seed N", "The seed of the random tenth of the rows that places the tests.", options.SEED, 0)
 @options.option("-o --output FILE", "The JSON file to write, as Decision.from_json reads it; - prints it.")

@@ -392,7 +392,8 @@ def _fit_classes(
     arrays, texts, *_ = read_rows(table, columns, {"labels": label}, whole=("sample_weight",))
     columns["labels"] = label
     more = {} if other is None else {"unlabelled": _unlabelled(rows, other)}
-    classes, labels = _classes(table, listed, names, texts["labels"])
+    with errors_in(table, columns):
+        classes, labels = _classes(listed, names, texts["labels"])
     estimator: Any = VectorCalibration if as_vectors else TopLabelBinning if is_top else ClassWiseBinning
     with errors_in(table, columns), working("fitting"):
         made = estimator(classes=classes, inputs=rows.inputs, **parameters, **of_set)
@@ -425,7 +426,7 @@ def _how(points_per_bin: int | None, method: str | None, given: dict[str, Any]) 
     return {"calibrator": make_calibrator(method or DEFAULT, given)}
 
 
-def _classes(table: Table, class_labels: str | None, names: list[str], text: Any) -> tuple[list[Any], Any]:
+def _classes(class_labels: str | None, names: list[str], text: Any) -> tuple[list[Any], Any]:
     """The class of each column, and the label of each row."""
     if class_labels is not None:
         listed = _keys([name.strip() for name in class_labels.split(",")])
@@ -436,16 +437,16 @@ def _classes(table: Table, class_labels: str | None, names: list[str], text: Any
                 "--class-labels names the columns of --classes in another order, so that a column would not be the class that "
                 "it is called after; leave --class-labels out, or rename the columns"
             )
-        return listed, as_keys(text, are_text=isinstance(listed[0], str))
+        return listed, as_keys(text, are_text=isinstance(listed[0], str), argument="labels")
     different = text.unique().to_pylist()
     if set(different) <= set(names):
         listed = _keys(names)
-        return listed, as_keys(text, are_text=isinstance(listed[0], str))
+        return listed, as_keys(text, are_text=isinstance(listed[0], str), argument="labels")
     if set(different) <= {str(number) for number in range(len(names))}:
         return list(range(len(names))), as_keys(text)
     strange = next(each for each in different if each not in names)
     raise InputError(
-        f"{table.path}: label {strange!r} is neither the name of a column of --classes nor a number from 0 to "
+        f"label {strange!r} is neither the name of a column of --classes nor a number from 0 to "
         f"{len(names) - 1}; say --class-labels LIST, the class of each column"
     )
 

@@ -17,7 +17,7 @@ from fastbin._base.errors import FormatError, InputError
 from fastbin._base.files import TEMPORARIES, is_replaceable, read_saved
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, note, show
-from fastbin.cli._files import FileDigests, Output, check_inputs, display_name, load_any
+from fastbin.cli._files import FileDigests, Output, check_inputs, check_target, display_name, load_any
 from fastbin.cli._show import print_table
 from fastbin.cli._tables import KeyOptions, KeySource, LabelledColumns, RowOptions, errors_in
 from fastbin.io import Table
@@ -219,6 +219,7 @@ def locked(path: str | None, seconds: float) -> Iterator[None]:
     if path is None or fcntl is None:
         yield
         return
+    check_target(path)
     target = Path(os.path.realpath(path))
     lock = target.with_name(f".{target.name}.lock")
     descriptor = _wait_for(fcntl, lock, path, seconds)

@@ -84,7 +84,7 @@ def _fit_again(model: AnyModel, estimator: Any, table: Table, rows: RowOptions) 
         numbers = {**names, **rows.weight_column(table)}
         read = read_rows(table, numbers, {"labels": label}, whole=("sample_weight",))
         with errors_in(table, {**numbers, "labels": label}), working("fitting"):
-            truth, weights = keys_like(model, read.texts["labels"]), read.arrays.get("sample_weight")
+            truth, weights = keys_like(model, read.texts["labels"], "labels"), read.arrays.get("sample_weight")
             again: AnyModel = estimator.fit(matrix_of(read.arrays), truth, sample_weight=weights).model_
         return again
     columns = rows.columns(table)
@@ -93,7 +93,7 @@ def _fit_again(model: AnyModel, estimator: Any, table: Table, rows: RowOptions) 
     segments = {"segments": str(rows.segment)}
     read = read_rows(table, columns, segments, label="labels", positive=rows.positive, whole=("sample_weight",))
     with errors_in(table, {**columns, **segments}), working("fitting"):
-        refitted: AnyModel = estimator.fit(segments=keys_like(model, read.texts["segments"]), **read.arrays).model_
+        refitted: AnyModel = estimator.fit(segments=keys_like(model, read.texts["segments"], "segments"), **read.arrays).model_
     return refitted
 
 

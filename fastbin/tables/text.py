@@ -29,6 +29,13 @@ LITTLE_BLOCK_BYTES = 2**16  # if memory is limited: PyArrow reads some dozens of
 HEADER_BYTES = 2**20
 
 
+# What files of other kinds begin with, which no header of columns does, and the suffix that one with rows is recognised by.
+OTHER_KINDS = {
+    b"PAR1\x15": ("Parquet", ".parquet"), b"ARROW1\0": ("Arrow", ".arrow"), b"\x1f\x8b": ("gzip", ".csv.gz"),
+    b"BZh91AY": ("bzip2", ".csv.bz2"), b"\x28\xb5\x2f\xfd": ("Zstandard", ".csv.zst"), b"\x04\x22\x4d\x18": ("LZ4", ".csv.lz4"),
+}  # fmt: skip
+
+
 class CsvTable(Table):
     """Text with a header: every column is binary and holds the bytes between the delimiters."""
 
@@ -73,7 +80,7 @@ class CsvTable(Table):
     def _header(self, delimiter: str | None) -> tuple[str, list[str]]:
         if not self._start.strip():
             raise InputError(f"{self.path} is empty; a header with column names is needed")
-        if b"\0" in self._start[:4096]:
+        if b"\0" in self._start[:4096] or self._start.startswith(tuple(OTHER_KINDS)):
             raise not_text(self.path, self._start)
         # A character that is cut off at the end becomes a replacement character, but no header is that long.
         text = self._start.decode("utf-8-sig", errors="replace")
@@ -176,7 +183,10 @@ class CsvTable(Table):
 
 
 def not_text(path: str, start: bytes) -> InputError:
-    """The error for a file that starts with these bytes, of which some are 0: what it is, if it is text of two bytes each."""
+    """The error for a file that starts with these bytes, which are not UTF-8: what it is, where that is known."""
+    for magic, (kind, suffix) in OTHER_KINDS.items():
+        if start.startswith(magic):
+            return _other_kind(path, kind, suffix)
     odd, even = start[1:200:2].count(0), start[0:200:2].count(0)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
@@ -185,6 +195,14 @@ def not_text(path: str, start: bytes) -> InputError:
     else:
         return InputError(f"{path} is not text; CSV and Parquet files can be read")
     return InputError(f"{path} is in another encoding than UTF-8", reopened("encoding", encoding))
+
+
+def _other_kind(path: str, kind: str, suffix: str) -> InputError:
+    """The error for a file of a kind that is read from a file with another name, and from no pipe."""
+    if os.path.isfile(path):
+        return InputError(f"{path} is {kind}, and its name says CSV", f"give it a name that ends in {suffix}")
+    problem = f"{'standard input' if path == '-' else path} is {kind}, and a pipe is read as CSV"
+    return InputError(problem, "unpack it first, or name the file" if suffix.startswith(".csv.") else "name the file")
 
 
 def _block_bytes() -> int:

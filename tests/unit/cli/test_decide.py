@@ -71,6 +71,7 @@ def test_costs_thresholds_and_labels_in_words(rows: tuple[np.ndarray, np.ndarray
         (["--cost", "1"], 1, "must be two numbers"),
         (["--cost", "1,x"], 2, "'1,x' is not a list of numbers"),
         (["--precision", "95"], 2, "95"),
+        (["--precision", "0.8", "--delta", "0"], 2, "delta is 0.0; a failure probability"),
         (["--precision", "0.8", "--delta", "0.9"], 2, "did you mean 0.1?"),
         (["--precision", "0.99999"], 1, "takes 230,258 rows beyond a threshold, all decided rightly, and 2,700 are tested"),
         (["--precision", "0.8", "--thresholds", "nan"], 1, "thresholds[0]"),

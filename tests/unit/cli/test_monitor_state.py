@@ -142,6 +142,12 @@ def test_a_report_that_fails_and_a_retry_count_once(monkeypatch: pytest.MonkeyPa
     assert counted() == 100
 
 
+def test_a_state_in_a_folder_that_is_missing_names_the_folder() -> None:
+    write("a.csv", 100, 1)
+    told = monitored("a.csv", "--state", str(Path("absent", "s.mon")), code=1)
+    assert told == "error: absent is not a folder; make it first\n"
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_a_report_to_a_full_disk_and_a_retry_count_once() -> None:
     write("a.csv", 100, 1)

@@ -312,6 +312,8 @@ FIT_CLASSES = ["fit", "fit_classes.csv", "--label", "animal", "--classes"]
         ([*FIT_CLASSES, "cat,dog,cow", "--class-wise", "--thin", "pool"], "do not go with --class-wise", 2),
         ([*FIT_CLASSES, "cat,dog,cow", "--class-labels", "a,b"], "names 2 classes for the 3 columns", 2),
         ([*FIT_CLASSES, "cat,dog,cow", "--points-per-bin", "9", "--n-bins", "3"], "leave out other methods", 2),
+        ([*FIT_CLASSES, "cat,dog,cow", "--class-labels", "0,1,2"], "column animal: the value is '", 1),
+        ([*FIT_CLASSES, "cat,dog,cow", "--class-labels", "0,1,2"], ", and the classes are integers", 1),
         ([*FIT_CLASSES, "cat,dog,cow", "--class-labels", "cat,dog,hen"], "column animal: the value is 'cow'", 1),
         ([*FIT_CLASSES, "cat,dog"], "is neither the name of a column", 1),
         ([*FIT_CLASSES, "cat,number,cow", "--class-labels", "cat,dog,cow"], "outside [0, 1]", 1),

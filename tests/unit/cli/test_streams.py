@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
 import os
 import signal
 import stat
@@ -11,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
@@ -196,6 +201,27 @@ def test_a_full_disk_is_a_failure(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
         result = run(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert one_line(result) == "No space left on device"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_device_is_named() -> None:
+    assert one_line(run("predict", "m.fbm", "s.csv", "--seed", "1", "-o", "/dev/full")) == "/dev/full: No space left on device"
+
+
+def test_what_is_no_csv_is_called_what_it_is() -> None:
+    data, parquet = Path("s.csv").read_bytes(), io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv("s.csv"), parquet)
+    for packed, kind, suffix in (
+        (gzip.compress(data), "gzip", ".csv.gz"), (bz2.compress(data), "bzip2", ".csv.bz2"),
+        (parquet.getvalue(), "Parquet", ".parquet"),
+    ):  # fmt: skip
+        Path("other.csv").write_bytes(packed)
+        told = f"other.csv is {kind}, and its name says CSV; give it a name that ends in {suffix}"
+        assert one_line(run("predict", "m.fbm", "other.csv")) == told
+        remedy = "name the file" if kind == "Parquet" else "unpack it first, or name the file"
+        with open("other.csv", "rb") as file:
+            result = run("predict", "m.fbm", "-", stdin=file)
+        assert one_line(result) == f"standard input is {kind}, and a pipe is read as CSV; {remedy}"
 
 
 def test_closed_streams_are_told() -> None:
