@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s
-from fastbin._base.checks import ScoreRange, alpha_by_name, check_alpha
+from fastbin._base.checks import ScoreRange, check_alpha
 from fastbin._base.errors import FormatError, GuaranteeError, InputError
 from fastbin._base.frames import like
+from fastbin._base.signatures import alpha_by_name
 from fastbin._core.fields import PARTS, native_parts
 from fastbin._core.schemes import (
     KINDS,

@@ -15,10 +15,11 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s
 from fastbin._base.cells import Key, check_cell, in_order
-from fastbin._base.checks import alpha_by_name, check_alpha, check_choice
+from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import InputError, InputTypeError, by_name
 from fastbin._base.files import SupportsRead
 from fastbin._base.frames import check_same_index, like, read_column
+from fastbin._base.signatures import alpha_by_name
 from fastbin._core.score import NativeModelSet
 from fastbin._model.parts import NAMES_OF_ENDS, At, Parts, Saved, read_file
 from fastbin.model import BinnedModel, IntervalBound

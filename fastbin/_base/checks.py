@@ -14,8 +14,7 @@ import operator
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
-from functools import wraps
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -546,10 +545,6 @@ def as_key_array(keys: Any, n: int, name: str = "tie_keys", *, to_order: bool = 
 # ------------------------------------------------------------------------------------------------- single arguments
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
 # Tails of the beta law are computed as doubles, which end at 1e-308. A level shared among the most bins that a model can have
 # (2**24), with parts for the two tails and for masses, stays above the second number.
 SMALLEST_ALPHA, SMALLEST_LEVEL = 1e-100, 1e-110
@@ -570,23 +565,6 @@ def check_alpha(alpha: Any, name: str = "alpha", *, smallest: float = SMALLEST_A
         remedy = f"the smallest accepted is {smallest:g}, below which doubles cannot tell tails apart"
         raise InputError(None, remedy, argument=name, value=value)
     return value
-
-
-def alpha_by_name(method: Callable[P, R]) -> Callable[P, R]:
-    """A method whose alpha is given by name, and which says so where it comes by position."""
-    n_columns = method.__code__.co_argcount
-
-    @wraps(method)
-    def ask(*arguments: P.args, **options: P.kwargs) -> R:
-        if len(arguments) > n_columns:
-            raise InputTypeError(
-                f"{method.__name__} takes {n_columns - 1} argument{'s' * (n_columns > 2)} by position, and "
-                f"{arguments[n_columns]!r} comes after",
-                "name it: alpha= is the chance to miss, .1 for 90 %",
-            )
-        return method(*arguments, **options)
-
-    return ask
 
 
 def check_level(alpha: Any, name: str = "alpha") -> float:

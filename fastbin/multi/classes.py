@@ -22,7 +22,6 @@ from fastbin._base.cells import (
 from fastbin._base.checks import (
     MOST_EVENT_BYTES,
     UNIT,
-    alpha_by_name,
     as_scores,
     check_choice,
     check_flag,
@@ -33,6 +32,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError
 from fastbin._base.frames import check_same_index, columns_of, like
+from fastbin._base.signatures import alpha_by_name
 from fastbin._base.suspicions import LEVEL
 from fastbin._fit.calibrator import Estimator, asks_model
 from fastbin._fit.segments import CellRows, code_cells

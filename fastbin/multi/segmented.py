@@ -9,10 +9,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fastbin._base.array_types import Bools, Float64s
-from fastbin._base.checks import alpha_by_name, check_choice, check_same_length, event_of
+from fastbin._base.checks import check_choice, check_same_length, event_of
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import ArgumentError, FastbinWarning, InputError, Wording, by_name
 from fastbin._base.frames import check_same_index
+from fastbin._base.signatures import alpha_by_name
 from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator, asks_model
 from fastbin._fit.segments import code_cells
 from fastbin._model.parts import At
