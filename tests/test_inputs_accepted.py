@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -101,6 +103,8 @@ def test_containers_of_weights_and_keys(container: Callable[[np.ndarray], Any]) 
         as_objects = np.array(weights.tolist(), object)  # whole numbers are frequencies as objects, too
         assert fitted(scores, labels, sample_weight=container(as_objects)) == fitted(scores, labels, sample_weight=weights)
     keys = np.arange(N, dtype=np.uint64) * np.uint64(12345 << 32)
+        as_decimals = np.array([Decimal(weight) for weight in weights.tolist()], object)  # and as decimals without places
+        assert fitted(scores, labels, sample_weight=container(as_decimals)) == fitted(scores, labels, sample_weight=weights)
     expected = fitted(scores, labels, tie_keys=keys)
     assert fitted(scores, labels, tie_keys=container(keys)) == expected
     assert expected.predict(scores, tie_keys=container(keys)).tolist() == expected.predict(scores, tie_keys=keys).tolist()

@@ -475,7 +475,7 @@ def check_same_length(**arrays: Sized | None) -> int:
 
 
 def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: int = 0) -> Array | None:
-    """Weights as int64 (frequencies, from an integer dtype) or float64 (importance weights); ``None`` stays ``None``.
+    """Weights as int64 (frequencies: integers, whole decimals) or float64 (importance weights); ``None`` stays ``None``.
 
     No copy of what has one of these dtypes.
     """
@@ -503,7 +503,7 @@ def check_sample_weight(weights: Any, name: str = "sample_weight", first_row: in
 
 def _whole_or_real(weights: Array, name: str, first_row: int) -> Array:
     """Weights that came as Python objects: whole numbers stay so, as they are frequencies, also beyond 64 bits."""
-    if not all(isinstance(weight, (int, np.integer)) for weight in weights):
+    if not all(map(_is_whole, weights)):
         return _from_objects(weights, name, first_row)
     refuse_first(weights > 2**62, name, weights, "frequencies above 2**62 cannot be counted", first_row=first_row)
     refuse_first(weights < 0, name, weights, "weights must be finite and not negative", first_row=first_row)
@@ -518,6 +518,12 @@ def as_key_array(keys: Any, n: int, name: str = "tie_keys", *, to_order: bool = 
     array = _one_dimensional(keys, name)
     if array.shape[0] != n:
         raise InputError(f"has {array.shape[0]} rows for {n} scores", "every row needs one key", argument=name)
+def _is_whole(weight: Any) -> bool:
+    """Whether this is an integer, or a Decimal that is written without places, as in a column of decimals of scale 0."""
+    is_whole_decimal = type(weight).__name__ == "Decimal" and weight.is_finite() and weight.as_tuple().exponent >= 0
+    return is_whole_decimal or isinstance(weight, (int, np.integer))
+
+
     if array.dtype.kind == "f":
         bad = ~((array >= 0) & (array < 1))
         refuse_first(bad, name, array, "keys given as floats must be in [0, 1)")

@@ -212,8 +212,8 @@ class Calibrator(Estimator[BinnedModel]):
         labels : array-like of shape (n,)
             bool, or numbers that equal 0 or 1.
         sample_weight : array-like of shape (n,), optional
-            Integers are frequencies: the same as repeating the row. Floats are importance weights: boundaries ignore them,
-            values are weighted means, and only bounds made for weights apply.
+            Integers, and decimals without places, are frequencies: the same as repeating the row. Floats are importance
+            weights: boundaries ignore them, values are weighted means, and only bounds made for weights apply.
         tie_keys : array-like of shape (n,), optional
             Keys to order equal scores by, in place of the model's own: unsigned integers or floats in [0, 1), different within
             a score, independent of the labels.

@@ -25,7 +25,8 @@ def read_numbers(
 ) -> Array:  # fmt: skip
     """One column of a record batch as numbers; `table`, `name` and `first_row` are its place, for messages.
 
-    Text becomes float64, or bool, and, if `whole`, int64 where all of it is whole numbers. Missing values are an error, or NaN
+    Text becomes float64, or bool, and, if `whole`, int64 where all of it is whole numbers, as decimals without places do; other
+    decimals become float64. Missing values are an error, or NaN
     if they `propagate`. `remedy` says how values that are not numbers can be read, `fill` what to do with missing ones.
     """
     pa = pyarrow()
@@ -33,7 +34,7 @@ def read_numbers(
     if pa.types.is_binary(column.type) and table.is_text:
         column = _parse(table, name, without_missing(column), first_row, whole, remedy)
     elif pa.types.is_decimal(column.type):
-        column = doubles_of_decimals(column)
+        column = integers_of(column, name) if whole and has_whole(column.type) else doubles_of_decimals(column)
     elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
         raise InputError(f"{table.path}, column {name}: holds {column.type}, not numbers", remedy())
     if column.null_count:
@@ -190,11 +191,23 @@ def scores_of(column: Any, name: str) -> Array:
 def weights_of(column: Any, name: str) -> Int64s:
     """int64, 0 for nulls; real weights are refused, as counts do not add up to their sums."""
     pa, kind = pyarrow(), column.type
-    whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    whole = has_whole(kind)
     if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and not whole):
         raise real_weights(name, kind)
     if not whole and not pa.types.is_null(kind):
         raise InputTypeError(f"{name} holds {kind}, not whole numbers")
+    return np.asarray(integers_of(column, name).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+
+
+def has_whole(kind: Any) -> bool:
+    """Whether a type holds whole numbers alone."""
+    types = pyarrow().types
+    return bool(types.is_integer(kind) or types.is_boolean(kind) or (types.is_decimal(kind) and kind.scale <= 0))
+
+
+def integers_of(weights: Any, name: str) -> Any:
+    """Whole weights as int64."""
+    pa = pyarrow()
     try:
         return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     except pa.ArrowInvalid:

@@ -168,7 +168,8 @@ def read_columns(
         Of a CSV file; by default what its name or its header says.
     whole : sequence of str
         Those of the columns of a CSV file that are read as int64 in chunks that hold whole numbers alone. All others become
-        float64, or bool where they hold true and false. Columns of a Parquet file keep their type.
+        float64, or bool where they hold true and false. Columns of a Parquet file keep their type, but for decimals,
+        which become int64 if they are among these and have no places, and else float64.
     label : str, optional
         The one of the columns that holds labels; it becomes bool.
     positive : optional

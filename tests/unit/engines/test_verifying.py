@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import fastbin as fb
+from fastbin.cli import command_line
 from fastbin.cli._methods import METHODS
 from fastbin.engines import verify_data
 from fastbin.engines.verifying import CALIBRATORS, DataCheck
@@ -150,6 +157,36 @@ def test_weights_are_part_of_the_rows() -> None:
         label=np.repeat(LABELS, counts),
     )  # fmt: skip
     assert repeated.is_same
+
+
+@pytest.mark.parametrize("places", [0, 2])
+def test_decimals_are_weights_of_one_kind_wherever_they_are(places: int, tmp_path: Path) -> None:
+    """Counts where the type has no places, and importance weights where it has."""
+    rng = np.random.default_rng(2)
+    scores, weights = rng.random(200), rng.integers(1, 4, 200)
+    labels = rng.random(200) < scores
+    decimals = pa.array(weights).cast(pa.decimal128(30, places))
+    table, method = pa.table({"p": scores, "y": labels, "w": decimals}), fb.UniformMassBinning(4)
+    expected = method.fit(scores, labels, weights if places == 0 else weights.astype(np.float64)).model_
+    assert expected.is_weighted == (places > 0)
+    of_pandas = pd.Series(decimals, dtype=pd.ArrowDtype(decimals.type))
+    for given in (table["w"], of_pandas, pl.from_arrow(decimals), decimals.to_pylist(), np.array(decimals.to_pylist(), object)):
+        assert method.fit(scores, labels, given).model_ == expected
+        assert method.fit_batches([(scores, labels, given)]).model_ == expected
+        assert fb.assess.ece(scores, labels, sample_weight=given) == fb.assess.ece(
+            scores, labels, sample_weight=weights if places == 0 else weights.astype(np.float64)
+        )
+    arrays = {"score": table["p"], "label": table["y"], "weight": table["w"]}
+    assert verify_data(expected, **arrays, calibrator=method).is_same
+    pq.write_table(table, tmp_path / "w.parquet")
+    options = ["--score", "p", "--label", "y", "--weights", "w", "--method", "umd", "--n-bins", "4", "-o"]
+    ran = CliRunner().invoke(command_line, ["fit", str(tmp_path / "w.parquet"), *options, str(tmp_path / "w.fbm")])
+    assert ran.exit_code == 0, ran.output
+    assert fb.load(tmp_path / "w.fbm") == expected
+    if places == 0:
+        named = {"score": "p", "label": "y", "weight": "w", "calibrator": method}
+        assert fb.engines.fit(table, **named) == expected
+        assert verify_data(expected, table, **named).is_same
 
 
 def test_tables_arrays_and_batches_give_the_same_bytes() -> None:
