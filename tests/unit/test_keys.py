@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,34 @@ def test_small_integers_are_refused_as_keys(ids: Any) -> None:
     keys = fb.hash_keys(ids, "s")
     served = model.predict(np.full(len(ids), 0.5), tie_keys=keys)
     assert set(served.tolist()) == {0.25, 0.75}
+
+
+def callers(n: int) -> list[Any]:
+    """Every call that takes keys, of n scores that equal an edge."""
+    model, scores = tied_model(), np.full(n, 0.5)
+    models = fb.ModelSet({"a": model, "b": model})
+    cells = np.resize(["a", "b"], n)
+    of_one = [partial(call, scores) for call in (model.predict, model.assign, model.step, model.predict_interval)]
+    return [*of_one, *(partial(call, scores, cells) for call in (models.predict, models.assign, models.predict_interval))]
+
+
+@pytest.mark.parametrize("n", [8, 9, 5000])
+@pytest.mark.parametrize("container", [np.asarray, pd.Series, pl.Series, lambda keys: np.repeat(keys, 2)[::2]])
+def test_keys_are_judged_alike_in_every_container(container: Any, n: int) -> None:
+    ids = np.arange(1, n + 1, dtype=np.uint64)
+    keys = fb.hash_keys(ids, "s")
+    for at in (0, n // 2, n - 1):
+        bad = keys.copy()
+        bad[at] = 2**64 - 1
+        for call in callers(n):
+            call(tie_keys=container(keys))
+            refuses(f"InputError tie_keys[{at}]: is 2**64 - 1, which is reserved", call, tie_keys=container(bad))
+    bad = keys.copy()
+    bad[0] = 2**64 - 2  # the greatest
+    for call in callers(n):
+        call(tie_keys=container(bad))
+        call(tie_keys=container(ids * 0))
+        refuses(f"InputError tie_keys[{n - 1}]: is {n}, and no other is larger", call, tie_keys=container(ids))
 
 
 @pytest.mark.parametrize("keys", [[0] * 16, [5, 7, 9], np.array([0, 2**64 - 2] * 8, np.uint64), [*range(16), 2**32]])
