@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -66,9 +66,14 @@ class Output:
         Whether the result may go to a terminal.
     is_model
         Whether it is a model or a set, which the suffix of an export would misname.
+    beside
+        The other results of the command, each of which is written to a place of its own.
     """
 
-    def __init__(self, path: str | None, *, reads: tuple[str, ...] = (), is_text: bool = False, is_model: bool = False) -> None:
+    def __init__(
+        self, path: str | None, *, reads: tuple[str, ...] = (), is_text: bool = False, is_model: bool = False,
+        beside: Iterable[Output] = (),
+    ) -> None:  # fmt: skip
         self._path = path
         self.name = "standard output" if path == "-" else path
         if path == "-" and not is_text and sys.stdout.isatty():
@@ -77,6 +82,18 @@ class Output:
             check_target(path, reads)
             if is_model:
                 _refuse_suffix_of_export(path)
+        if any(self._is_at(other) for other in beside):
+            raise InputError(f"{self.name} is where another result of this command is written; write to two places")
+
+    def _is_at(self, other: Output) -> bool:
+        """Whether one would be written over the other, or after it into one stream. A device, such as /dev/null, takes both."""
+        own, its = self._path, other._path
+        if own is None or its is None or "-" in (own, its):
+            return own is not None and own == its
+        is_one = os.path.realpath(own) == os.path.realpath(its) or (
+            os.path.exists(own) and os.path.exists(its) and os.path.samefile(own, its)
+        )
+        return is_one and is_replaceable(own)
 
     def write(self, content: bytes | Callable[[Any], object]) -> None:
         """Write bytes, or let a function fill a binary file: the standard output, or one that `replace_file` makes."""

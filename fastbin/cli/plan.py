@@ -76,7 +76,8 @@ def command(
             raise InputError(f"{display_name(file)} holds no plan of labels, which --labels goes with; write one by -o first")
         plan, target, reads = _planned(file, id_column, alpha, new, rows), output, (file,)
         named = id_column or "row"
-    out, list_out = Output(target, reads=reads, is_text=True), Output(rows_to, reads=(file, *reads), is_text=True)
+    out = Output(target, reads=reads, is_text=True)
+    list_out = Output(rows_to, reads=(file, *reads), is_text=True, beside=[out])
     out.write(plan.to_bytes())
     list_out.write(_listed(plan, named))
     if "-" not in (target, rows_to):

@@ -124,7 +124,9 @@ class Wanted(NamedTuple):
 
     def open(self, *reads: str) -> list[tuple[str, Output]]:
         """The files to write, checked before any work is done; none of them is one that is read."""
-        opened = [(path, Output(path, reads=reads, is_text=True)) for path in dict.fromkeys(self.outputs)]
+        opened: list[tuple[str, Output]] = []
+        for path in dict.fromkeys(self.outputs):
+            opened.append((path, Output(path, reads=reads, is_text=True, beside=[out for _, out in opened])))
         for path, _ in opened:
             if Path(path).suffix.lower() not in ("", ".html", ".htm", ".json"):
                 raise InputError(f"{path}: a report is a page, or JSON; name a file that ends in .html or .json")

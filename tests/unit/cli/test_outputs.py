@@ -104,6 +104,24 @@ def test_what_is_read_is_not_written(read: str, written: str, complaint: str) ->
     assert contents() == before
 
 
+@pytest.mark.parametrize(
+    ("one", "other"), [("one.json", "one.json"), ("one.json", "./days/../one.json"), ("one.json", "link.json"), ("-", "-")]
+)
+def test_two_results_of_a_command_are_written_to_two_places(one: str, other: str) -> None:
+    os.symlink("one.json", "link.json")
+    before = contents()
+    for arguments in (
+        ["plan", "s.parquet", "--score", "p", "--epsilon", "0.2", "-o", one, "--rows", other],
+        ["report", "m.fbm", "s.parquet", "-o", one, "-o", other],
+    ):
+        if arguments[0] == "report" and one == other:  # named twice
+            continue
+        assert "is where another result of this command is written; write to two places" in refusal(*arguments)
+        assert contents() == before
+    devices = ["--rows", os.devnull, "-o", os.devnull]
+    run("plan", "s.parquet", "--score", "p", "--epsilon", "0.2", *devices)
+
+
 def test_a_model_is_not_written_under_the_suffix_of_an_export() -> None:
     before = contents()
     for arguments in (["fit", "s.parquet"], ["adapt", "m.fbm", "--target-rate", "0.2"]):
