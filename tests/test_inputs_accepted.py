@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from wordings import refuses
 
@@ -102,9 +103,9 @@ def test_containers_of_weights_and_keys(container: Callable[[np.ndarray], Any]) 
             assert fitted(scores, labels, ties, sample_weight=container(weights)) == expected
         as_objects = np.array(weights.tolist(), object)  # whole numbers are frequencies as objects, too
         assert fitted(scores, labels, sample_weight=container(as_objects)) == fitted(scores, labels, sample_weight=weights)
-    keys = np.arange(N, dtype=np.uint64) * np.uint64(12345 << 32)
         as_decimals = np.array([Decimal(weight) for weight in weights.tolist()], object)  # and as decimals without places
         assert fitted(scores, labels, sample_weight=container(as_decimals)) == fitted(scores, labels, sample_weight=weights)
+    keys = np.arange(N, dtype=np.uint64) * np.uint64(12345 << 32)
     expected = fitted(scores, labels, tie_keys=keys)
     assert fitted(scores, labels, tie_keys=container(keys)) == expected
     assert expected.predict(scores, tie_keys=container(keys)).tolist() == expected.predict(scores, tie_keys=keys).tolist()
@@ -224,6 +225,43 @@ def test_out_may_be_the_scores(n: int) -> None:
     column = np.resize(scores, n)
     expected = model.predict(column, seed=2)
     assert np.array_equal(model.predict(column, seed=2, out=column), expected)
+
+
+@pytest.mark.parametrize("n", [10, 5000])
+@pytest.mark.parametrize("hold", [np.asarray, pl.Series, pa.array, lambda column: pd.Series(column, copy=False)])
+def test_out_that_overlaps_what_is_read_is_refused(hold: Callable[[np.ndarray], Any], n: int) -> None:
+    """Unless it is the scores: others would be overwritten before they are read."""
+    scores, labels = rows()
+    model = fitted(scores, labels)
+    models, cells = fb.ModelSet({0: model, 1: model}), np.arange(n) % 2
+    kept = np.resize(scores, n)
+    expected = model.predict(kept, seed=2)
+    for predict in (model.predict, partial(models.predict, cells=cells)):
+        for first, out in ((0, 1), (1, 0), (0, n - 1)):
+            memory = np.zeros(2 * n)
+            memory[first : first + n] = kept
+            told = "InputError out: overlaps the scores"
+            refuses(told, predict, hold(memory[first : first + n]), seed=2, out=memory[out : out + n])
+            assert np.array_equal(memory[first : first + n], kept)
+        for first in (0, n):
+            memory = np.concatenate([kept, kept])
+            predict(hold(memory[:n]), seed=2, out=memory[first : first + n])
+            assert np.array_equal(memory[first : first + n], expected)
+
+
+def test_out_among_strided_scores_and_keys() -> None:
+    scores, labels = rows()
+    model = fitted(scores, labels)
+    memory = np.resize(scores, 2 * N)
+    refuses("InputError out: overlaps the scores", model.predict, memory[::2], seed=2, out=memory[:N])
+    refuses("InputError out: overlaps the scores", model.predict, memory[:N][::-1], seed=2, out=memory[:N])
+    singles = np.zeros(N, np.float32)
+    refuses("InputError out: overlaps the scores", model.assign, singles, seed=2, out=singles.view(np.int32))
+    keys = fb.hash_keys(range(N), "s")
+    refuses("InputError out: overlaps tie_keys", model.predict, scores, tie_keys=keys, out=keys.view(np.float64))
+    matrix = np.resize(scores, (2, 5))
+    expected = model.predict(matrix[:, 0].copy(), seed=2)
+    assert model.predict(matrix[:, 0], seed=2, out=matrix[0, 1:3]).tolist() == expected.tolist()  # between them
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,8 @@ cdef class NativeModel(ModelOwner):
         if describe_call(&rows, scores, keys, seed, nan) and self.needs_keys:
             rows.seed = self._draw()
         result = output_array(output, out, rows.n_rows, width)
+        if out is not None:
+            check_apart(result, scores, keys, 0)
         self._fill(output, scores, &rows, table, width, cnp.PyArray_DATA(result))
         return result
 
@@ -147,6 +149,8 @@ cdef class NativeModel(ModelOwner):
         result = output_array(output, out, n_rows, width)
         for piece, first_row in pieces:
             describe_piece(&rows, piece, all_keys, seed, nan, first_row)
+            if out is not None:
+                check_apart(result, piece, all_keys, first_row)
             self._fill(output, piece, &rows, table, width, row_at(result, first_row))
         return result if out is not None or output == TABLE_ROWS else like(scores, result)
 
@@ -188,7 +192,8 @@ cdef class NativeModel(ModelOwner):
         seed : int, optional
             Without keys, row i gets the key of (seed, i); without a seed, one is drawn afresh for the call.
         out : ndarray of shape (n,), float64, contiguous, optional
-            Filled and returned; nothing is allocated then. It may not overlap the scores unless it is the same array.
+            Filled and returned; nothing is allocated then. It may be the array of the scores; another that overlaps it, or the
+            keys, is refused.
         nan : {"error", "propagate"}
             Whether a NaN score, or a null, is refused, or gives NaN.
 

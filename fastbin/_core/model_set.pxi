@@ -248,6 +248,8 @@ cdef class NativeModelSet(SetOwner):
         result = cnp.PyArray_EMPTY(1, &shape, typenum, 0) if out is None else check_out(out, typenum, shape)
         for piece, first_row in pieces:
             describe_piece(&rows, piece, all_keys, seed, nan, first_row)
+            if out is not None:
+                check_apart(result, piece, all_keys, first_row)
             self._fill(to_values, piece, &rows, models, row_at(result, first_row))
         return result
 

@@ -106,6 +106,37 @@ cdef object pieces_of(scores, keys, nan):
     return n_rows, pieces, None if keys is None else as_key_array(keys, n_rows)
 
 
+cdef int check_apart(cnp.ndarray out, cnp.ndarray scores, keys, cnp.npy_intp first_row) except -1:
+    """Refuse an array to fill that overlaps the scores, from `first_row` on, or the keys. It may be the scores themselves."""
+    cdef bint in_place = (
+        cnp.PyArray_DATA(scores) == row_at(out, first_row) and cnp.PyArray_TYPE(scores) == cnp.PyArray_TYPE(out)
+        and (cnp.PyArray_DIM(scores, 0) == 1 or cnp.PyArray_STRIDE(scores, 0) == cnp.PyArray_STRIDE(out, 0))
+    )
+    if not in_place and may_meet(out, scores) and np.shares_memory(out, scores):
+        remedy = "pass an array of its own, or the one of the scores, from its first row to its last"
+        raise InputError("overlaps the scores, which would change before they are read", remedy, argument="out")
+    if keys is not None and may_meet(out, keys) and np.shares_memory(out, keys):
+        raise InputError(
+            "overlaps tie_keys, which would change before they are read", "pass an array of its own", argument="out"
+        )
+    return 0
+
+
+cdef bint may_meet(cnp.ndarray one, cnp.ndarray other) noexcept:
+    """Whether what lies between the first and the last byte of two arrays with one dimension overlaps."""
+    cdef size_t low_of_one, high_of_one, low_of_other, high_of_other
+    if cnp.PyArray_DIM(one, 0) == 0 or cnp.PyArray_DIM(other, 0) == 0:
+        return False
+    find_bounds(one, &low_of_one, &high_of_one)
+    find_bounds(other, &low_of_other, &high_of_other)
+    return low_of_one < high_of_other and low_of_other < high_of_one
+
+
+cdef void find_bounds(cnp.ndarray array, size_t *low, size_t *high) noexcept:
+    cdef size_t first = <size_t>cnp.PyArray_DATA(array), last = <size_t>row_at(array, cnp.PyArray_DIM(array, 0) - 1)
+    low[0], high[0] = min(first, last), max(first, last) + <size_t>cnp.PyArray_ITEMSIZE(array)
+
+
 cdef int describe_piece(fastbin_rows *rows, piece, keys, seed, nan, size_t first_row) except -1:
     """The rows of one piece, from `first_row` of all that have these keys or this seed."""
     describe_call(rows, piece, keys, seed, nan)
