@@ -7,9 +7,14 @@ What is accepted is in test_inputs_accepted.py.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from wordings import refuses
 
@@ -109,6 +114,35 @@ def test_a_long_double_is_not_rounded_in_silence() -> None:
     if np.finfo(np.longdouble).nmant > 52:
         finer = exact + np.finfo(np.longdouble).eps
         refuses("InputError scores", model().predict, finer)
+
+
+TOO_FINE = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0, TOO_FINE], [0.5, TOO_FINE], (0.5, -TOO_FINE), np.array([0, TOO_FINE]), np.array([0, -TOO_FINE]),
+        np.array([0, 2**64 - 1], np.uint64), np.array([0.5, TOO_FINE], object), pd.Series([0, TOO_FINE]),
+        pl.Series([0, TOO_FINE]), pa.chunked_array([[0], [TOO_FINE]]), [0.5, np.int64(TOO_FINE)],
+    ],
+)  # fmt: skip
+def test_an_integer_is_not_rounded_in_silence(scores: Any) -> None:
+    served = fb.ExplicitBinning([0.5], score_range=None)
+    refuses("InputError scores[1]", served.fit, scores, [0, 1])
+    refuses("InputError scores[1]", served.fit([0, 1], [0, 1]).predict, scores)
+
+
+def test_one_integer_is_not_rounded_in_silence() -> None:
+    refuses("InputError edges[0]", fb.ExplicitBinning([TOO_FINE], score_range=None).fit, [0, 1], [0, 1])
+    served = fb.ExplicitBinning([2**53 + 4], score_range=None).fit([0, 2**60], [0, 1]).model_
+    models = fb.ModelSet({"a": served})
+    for value in (2**53 + 3, np.int64(2**53 + 3), np.uint64(2**64 - 1)):
+        for call in (served.predict_one, served.assign_one, lambda score: models.predict_one(score, "a")):
+            refuses("InputError score", call, value)
+    for value in (2**53 + 4, np.int64(2**62), 2**64, Decimal(2**53 + 3), Fraction(2**53 + 3), 1e300):
+        assert served.predict_one(value) == served.predict([value])[0] == 1.0
+    assert served.predict_one(-(2**53)) == 0.0
 
 
 def test_score_range_none_takes_any_finite_score() -> None:

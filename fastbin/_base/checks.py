@@ -115,7 +115,10 @@ def refuse_kind(score: Any, name: str = "score") -> NoReturn:
 
 def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
     """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
-    return _to_floats(_one_dimensional(scores, name, first_row), name, first_row)
+    array = _one_dimensional(scores, name, first_row)
+    if array.dtype == np.float64 and isinstance(scores, (list, tuple)) and (np.abs(array) >= MOST_SAMPLES).any():
+        array = np.array(scores, object).reshape(len(array))  # NumPy rounds the integers beside a double
+    return _to_floats(array, name, first_row)
 
 
 def as_score_pieces(scores: Any, *, keep_nulls: bool = False) -> tuple[int, Iterable[tuple[Array, int]]]:
@@ -132,9 +135,23 @@ def as_score_pieces(scores: Any, *, keep_nulls: bool = False) -> tuple[int, Iter
     return sum(map(len, column.pieces)), ((_to_floats(piece, "scores", first), first) for piece, first in pieces)
 
 
+def refuse_rounded(given: Any, double: float, name: str, at: int | None = None) -> None:
+    """Refuse an integer that a double does not hold; a Decimal or a Fraction may be rounded, as a text of digits is."""
+    if isinstance(given, (int, np.integer)) and int(given) != double:
+        remedy = "beyond 2**53 doubles hold only some integers: subtract a constant, or convert by float what may be rounded"
+        raise InputError(f"is {given}, which float64 does not hold", remedy, argument=name, at=at, value=given)
+
+
 def _to_floats(array: Array, name: str, first_row: int) -> Array:
     if array.dtype in (np.float64, np.float32):
         return array
+    converted = _converted(array, name, first_row)
+    for position in np.flatnonzero(np.abs(converted) >= MOST_SAMPLES):
+        refuse_rounded(array[position], float(converted[position]), name, first_row + int(position))
+    return converted
+
+
+def _converted(array: Array, name: str, first_row: int) -> Float64s:
     if array.dtype.kind in "biuf":
         converted = doubles_of(array)
         # Long double must not lose digits silently.
@@ -510,6 +527,12 @@ def _whole_or_real(weights: Array, name: str, first_row: int) -> Array:
     return weights.astype(np.int64)
 
 
+def _is_whole(weight: Any) -> bool:
+    """Whether this is an integer, or a Decimal that is written without places, as in a column of decimals of scale 0."""
+    is_whole_decimal = type(weight).__name__ == "Decimal" and weight.is_finite() and weight.as_tuple().exponent >= 0
+    return is_whole_decimal or isinstance(weight, (int, np.integer))
+
+
 def as_key_array(keys: Any, n: int, name: str = "tie_keys", *, to_order: bool = False) -> UInt64s:
     """Keys as contiguous uint64: integers in [0, 2**64 - 2], or floats in [0, 1), which scale exactly. O(n).
 
@@ -518,12 +541,6 @@ def as_key_array(keys: Any, n: int, name: str = "tie_keys", *, to_order: bool = 
     array = _one_dimensional(keys, name)
     if array.shape[0] != n:
         raise InputError(f"has {array.shape[0]} rows for {n} scores", "every row needs one key", argument=name)
-def _is_whole(weight: Any) -> bool:
-    """Whether this is an integer, or a Decimal that is written without places, as in a column of decimals of scale 0."""
-    is_whole_decimal = type(weight).__name__ == "Decimal" and weight.is_finite() and weight.as_tuple().exponent >= 0
-    return is_whole_decimal or isinstance(weight, (int, np.integer))
-
-
     if array.dtype.kind == "f":
         bad = ~((array >= 0) & (array < 1))
         refuse_first(bad, name, array, "keys given as floats must be in [0, 1)")

@@ -206,8 +206,9 @@ cdef class NativeModel(ModelOwner):
         Raises
         ------
         InputError
-            For the first score that is NaN or outside the range, with its position; `out` may be partly written. For keys
-            whose pandas index differs from that of the scores.
+            For the first score that is NaN or outside the range, with its position; `out` may be partly written. For an integer
+            that doubles do not hold. For keys whose pandas index differs from that of the scores, or that are ids: 8 or more,
+            all below 2**32, and not all zero.
 
         Notes
         -----

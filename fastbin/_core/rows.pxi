@@ -9,6 +9,9 @@ cdef enum:
     SIGNALS_EVERY = 1 << 21
 
 
+# Doubles hold all integers below it.
+cdef double EXACT_BELOW = MOST_SAMPLES
+
 cdef extern from "numpy/arrayscalars.h":
     ctypedef struct PyUInt64ScalarObject:
         uint64_t obval
@@ -36,12 +39,16 @@ cdef uint64_t fresh_key(uint64_t draw_seed, uint64_t *n_draws) noexcept:
 
 cdef double number_of(score) except? -1.0:
     """The double of one score; the error for anything else names the argument, which Python's own would not."""
+    cdef double number = 0.0
     try:
-        return score
+        number = score
     except TypeError:
         refuse_kind(score)
     except OverflowError:
         raise InputError(_BEYOND_DOUBLES, argument="score") from None
+    if not -EXACT_BELOW < number < EXACT_BELOW:
+        refuse_rounded(score, number, "score")
+    return number
 
 
 cdef uint64_t key_of(key) except? -1:
@@ -70,17 +77,10 @@ cdef bint is_fast(scores, keys):
     return keys is None or (
         cnp.PyArray_CheckExact(keys) and cnp.PyArray_TYPE(keys) == cnp.NPY_UINT64 and cnp.PyArray_NDIM(keys) == 1
         and cnp.PyArray_ISCARRAY_RO(keys) and cnp.PyArray_DIM(keys, 0) == cnp.PyArray_DIM(array, 0)
+        and are_plain_keys(<const uint64_t *>cnp.PyArray_DATA(keys), cnp.PyArray_DIM(keys, 0))
     )
 
 
-cdef object check_out(out, int typenum, cnp.npy_intp length):
-    """The array to fill, if it fits."""
-    if (
-        not cnp.PyArray_CheckExact(out) or cnp.PyArray_TYPE(out) != typenum or cnp.PyArray_NDIM(out) != 1
-        and are_plain_keys(<const uint64_t *>cnp.PyArray_DATA(keys), cnp.PyArray_DIM(keys, 0))
-        or cnp.PyArray_DIM(out, 0) != length or not cnp.PyArray_ISCARRAY(out)
-    ):
-        dtype = "float64" if typenum == cnp.NPY_FLOAT64 else "int32"
 cdef bint are_plain_keys(const uint64_t *keys, size_t n) noexcept:
     """Whether `as_key_array` takes these without a doubt: one is 2**32 or more, so they are no ids, and none comes near the
     reserved one, as a key in 2**32 does by chance.
@@ -95,15 +95,15 @@ cdef bint are_plain_keys(const uint64_t *keys, size_t n) noexcept:
     return seen > 1 and seen >> 32 == 0
 
 
+cdef object check_out(out, int typenum, cnp.npy_intp length):
+    """The array to fill, if it fits."""
+    if (
+        not cnp.PyArray_CheckExact(out) or cnp.PyArray_TYPE(out) != typenum or cnp.PyArray_NDIM(out) != 1
+        or cnp.PyArray_DIM(out, 0) != length or not cnp.PyArray_ISCARRAY(out)
+    ):
+        dtype = "float64" if typenum == cnp.NPY_FLOAT64 else "int32"
         raise InputError(f"out must be a writeable, contiguous {dtype} array of shape ({length},)")
     return out
-
-
-cdef object pieces_of(scores, keys, nan):
-    """How many rows there are, the scores in pieces that C can read, each with its first row, and the keys of all rows."""
-    check_same_index(scores=scores, tie_keys=keys)
-    n_rows, pieces = as_score_pieces(scores, keep_nulls=nan == "propagate")
-    return n_rows, pieces, None if keys is None else as_key_array(keys, n_rows)
 
 
 cdef int check_apart(cnp.ndarray out, cnp.ndarray scores, keys, cnp.npy_intp first_row) except -1:
@@ -135,6 +135,13 @@ cdef bint may_meet(cnp.ndarray one, cnp.ndarray other) noexcept:
 cdef void find_bounds(cnp.ndarray array, size_t *low, size_t *high) noexcept:
     cdef size_t first = <size_t>cnp.PyArray_DATA(array), last = <size_t>row_at(array, cnp.PyArray_DIM(array, 0) - 1)
     low[0], high[0] = min(first, last), max(first, last) + <size_t>cnp.PyArray_ITEMSIZE(array)
+
+
+cdef object pieces_of(scores, keys, nan):
+    """How many rows there are, the scores in pieces that C can read, each with its first row, and the keys of all rows."""
+    check_same_index(scores=scores, tie_keys=keys)
+    n_rows, pieces = as_score_pieces(scores, keep_nulls=nan == "propagate")
+    return n_rows, pieces, None if keys is None else as_key_array(keys, n_rows)
 
 
 cdef int describe_piece(fastbin_rows *rows, piece, keys, seed, nan, size_t first_row) except -1:
