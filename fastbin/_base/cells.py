@@ -299,6 +299,14 @@ def refuse_other_order(P: Any, classes: Sequence[Key]) -> None:
         )
 
 
+def refuse_names_in_other_order(names: Sequence[str], classes: Sequence[Key], argument: str) -> None:
+    """The same of the names of columns, one for each class, which are given in an argument."""
+    texts = list(map(str, classes))
+    if set(names) == set(texts) and list(names) != texts:
+        problem = f"is {', '.join(names)}, and the classes are {', '.join(texts)}"
+        raise InputError(problem, "bring the names into the order of the classes", argument=argument)
+
+
 def default_classes(labels: Any, n_columns: int) -> list[Key]:
     """0, 1, ... for each column, where labels are such numbers."""
     cells = _label_cells(labels, "labels")

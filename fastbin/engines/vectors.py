@@ -9,7 +9,7 @@ from uuid import uuid4
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.cells import TOLERANCE, TOLERANCE_FLOAT32
+from fastbin._base.cells import TOLERANCE, TOLERANCE_FLOAT32, refuse_names_in_other_order
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.sql import sql
@@ -105,8 +105,5 @@ def check_columns(model: VectorModel, score: Any) -> list[str]:
             raise InputTypeError(None, "pass the name of a column", argument="score", at=at, value=name)
         if name in names[:at]:
             raise InputError(f"is {name!r}, as an entry before it", remedy, argument="score", at=at, value=name)
-    classes = list(map(str, model.classes))
-    if set(names) == set(classes) and list(names) != classes:
-        problem = f"is {', '.join(names)}, and the classes are {', '.join(classes)}"
-        raise InputError(problem, "bring the names into the order of the classes", argument="score")
+    refuse_names_in_other_order(names, model.classes, "score")
     return list(names)

@@ -11,10 +11,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from fastbin._base.cells import refuse_names_in_other_order
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._core.score import library_version
 from fastbin._model.provenance import in_words
-from fastbin.export.dialects import Dialect, check_expression, comment, is_answered
+from fastbin.export.dialects import PART_OF_NAME, Dialect, check_expression, comment, is_answered
 from fastbin.export.form import digest_of, promise_of
 from fastbin.export.lookup import TableNames
 from fastbin.model import BinnedModel
@@ -45,7 +46,15 @@ def check_columns(model: VectorModel, score: object) -> list[str]:
         raise InputTypeError("is not a list, and the model has a column for each class", remedy, argument="score")
     if len(score) != k:
         raise InputError(f"has {len(score)} expressions, and the model {k} classes", remedy, argument="score")
-    return [check_expression(each, f"score[{at}]") for at, each in enumerate(score)]
+    expressions = [check_expression(each, f"score[{at}]") for at, each in enumerate(score)]
+    refuse_names_in_other_order(list(map(_name_in, score)), model.classes, "score")
+    return expressions
+
+
+def _name_in(expression: str) -> str:
+    """The name of a column, without the table before it and without quotes; any other expression as it is."""
+    found = re.fullmatch(rf"\s*(?:{PART_OF_NAME}\.)*(?P<name>{PART_OF_NAME})\s*", expression)
+    return expression if found is None else found["name"].strip('"`')
 
 
 def vector_query(

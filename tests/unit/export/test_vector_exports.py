@@ -57,6 +57,17 @@ def rows_of(model: fb.multi.VectorModel, n: int = 300) -> Array:
     return P
 
 
+@pytest.mark.parametrize("written", ["{0}", '"{0}"', "`{0}`", 's."{0}"', " rows.{0} "])
+def test_names_that_are_the_classes_stand_in_their_order(written: str) -> None:
+    rng = np.random.default_rng(0)
+    P, classes = rng.dirichlet(np.ones(3), 300), ["cat", "cow", "dog"]
+    model = fb.multi.VectorCalibration(classes=classes, calibrator=fb.UniformMassBinning(4)).fit(P, rng.choice(classes, 300))
+    fb.export.sql(model, [written.format(name) for name in classes], dialect="duckdb")
+    fb.export.sql(model, [f"p_{name}" for name in ("dog", "cat", "cow")], dialect="duckdb")  # which need not be the classes
+    moved = [written.format(name) for name in ("dog", "cat", "cow")]
+    refuses("InputError score", fb.export.sql, model, moved, dialect="duckdb")
+
+
 def columns_of(P: Array) -> dict[str, list[float]]:
     return {f"p{at}": column.tolist() for at, column in enumerate(P.T)}
 
