@@ -410,8 +410,8 @@ class Counter:
 # The engine places a row by the SQL of its bin, and a row for each bin comes back.
 
 
-# Values of these types, in full, are made of others.
-_NESTED = re.compile(r"\[\d*\]$|^(STRUCT|MAP|UNION|array<|struct<|map<|variant)")
+# Values of these types, in full, are made of others, or are times in nanoseconds, of which Python gets the microseconds alone.
+_NOT_COMPARED = re.compile(r"\[\d*\]$|^(STRUCT|MAP|UNION|array<|struct<|map<|variant)|^TIME(STAMP)?_NS")
 
 # What a label is beside 0 and 1.
 NO_LABEL, NAN_LABEL, STRANGE = -1, -2, 2
@@ -445,7 +445,7 @@ class _SqlRows(NamedTuple):
         full, kinds = table.full_types, table.types
         if asked.weight is not None and not is_whole(full[asked.weight]):
             raise real_weights(asked.weight, full[asked.weight])
-        if asked.by is not None and _NESTED.search(full[asked.by]):
+        if asked.by is not None and _NOT_COMPARED.search(full[asked.by]):
             raise InputTypeError(f"{asked.by} holds {full[asked.by]}, whose values are not compared; cast the column to text")
         if asked.label is not None and asked.positive is None and kinds[asked.label] not in (*NUMBERS, *BOOLEANS):
             problem = f"is {asked.label!r}, a column of type {kinds[asked.label]}"

@@ -219,6 +219,7 @@ def test_values_that_are_not_compared() -> None:
         ("{'a': 1}", "STRUCT"),
         ("MAP {'a': 1}", "MAP"),
         ("[1, 2]::INT[2]", "INTEGER"),
+        ("TIMESTAMP_NS '2026-01-01 00:00:00.000000001'", "TIMESTAMP_NS"),  # of which Python would get the microseconds
     ):
         relation = duckdb.sql(f"SELECT 0.5 AS p, {value} AS day")
         with pytest.raises(fb.InputTypeError, match=rf"day holds {kind}.*, whose values are not compared; cast the column to"):
