@@ -21,7 +21,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.cells import Given
 from fastbin.multi.segmented import SegmentedBinning
-from fastbin.tables.columns import column_of, scores_of, sum_of, weights_of
+from fastbin.tables.columns import check_segments, column_of, scores_of, sum_of, weights_of
 from fastbin.tables.frames import Names
 from fastbin.tables.labels import (
     INFINITE,
@@ -183,7 +183,9 @@ def _fit_stream(method: Calibrator | SegmentedBinning, source: StreamSource, tol
     (scores, labels, *weights), segments = source.all_rows()
     weight = {"sample_weight": weights[0]} if weights else {}
     if isinstance(method, SegmentedBinning):
-        return method._fit_columns(Given(scores, labels, *weights), segments, told, str(source.names.segment)).model_
+        segment = str(source.names.segment)
+        check_segments(segments, segment)
+        return method._fit_columns(Given(scores, labels, *weights), segments, told, segment).model_
     return method.fit(scores, labels, **weight).model_
 
 

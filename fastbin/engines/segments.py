@@ -27,6 +27,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.cells import BinaryMethod, CellKind, CellPart, FittedSet, SetShape, Told, fit_named, parts_of
 from fastbin.multi.segmented import SegmentedBinning
+from fastbin.tables.columns import bad_segments
 from fastbin.tables.frames import Names
 from fastbin.tables.labels import MISSING, Fault, needs_rows, no_samples, refuse
 from fastbin.tables.opening import Opened
@@ -101,7 +102,7 @@ class _Query(NamedTuple):
         assert names.segment is not None
         kind = rows.types[names.segment]
         if kind not in (*INTEGERS, *WIDE_INTEGERS, *TEXTS):
-            raise InputTypeError(f"segment is {names.segment!r}, a column of type {kind}; segments are integers or texts")
+            raise bad_segments(names.segment, kind)
         words = rows.words
         score, label = words.cast(rows.quoted(names.score)), rows.quoted(names.label)
         low, high = map(words.number, limits_of(score_range))

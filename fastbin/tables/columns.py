@@ -209,7 +209,7 @@ def integers_of(weights: Any, name: str) -> Any:
     """Whole weights as int64."""
     pa = pyarrow()
     try:
-        return np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+        return weights.cast(pa.int64())
     except pa.ArrowInvalid:
         raise too_many_samples(name) from None
 
@@ -220,6 +220,18 @@ def real_weights(name: str, kind: object) -> InputTypeError:
         f"{name} holds {kind}, real weights, and here weights are counts of equal rows: cast whole numbers to BIGINT; for "
         "importance weights read the columns, and pass sample_weight= in memory"
     )
+
+
+def check_segments(column: Any, name: str) -> None:
+    """Refuse a column of a type that keys of segments cannot have, as an engine that is asked for them does."""
+    types, kind = pyarrow().types, getattr(column.type, "value_type", column.type)  # of categories, that of their values
+    if not (types.is_integer(kind) or is_text(kind) or types.is_null(kind)):
+        raise bad_segments(name, kind)
+
+
+def bad_segments(name: str, kind: object) -> InputTypeError:
+    """The error of keys of segments that are neither integers nor texts."""
+    return InputTypeError(f"segment is {name!r}, a column of type {kind}; segments are integers or texts")
 
 
 def sum_of(weights: Int64s) -> int:

@@ -193,6 +193,16 @@ def test_other_calibrators_and_engines_are_refused_by_name() -> None:
         )
 
 
+@pytest.mark.parametrize("kind", [pa.float64(), pa.bool_(), pa.date32(), pa.decimal128(12, 2)])
+@pytest.mark.parametrize("engine", ["auto", "stream", "group-by"])
+def test_a_column_of_another_type_is_refused_alike(kind: Any, engine: str) -> None:
+    segments = pa.array(np.arange(20, dtype=np.int32) % 2).cast(kind)
+    table = pa.table({"p": np.arange(20) / 20, "y": np.arange(20) % 2, "s": segments})
+    for given in (table, duckdb.connect().from_arrow(table))[engine == "group-by" :]:
+        with pytest.raises(fb.InputTypeError, match=r"segment is 's', a column of type \w+.*; segments are integers or texts"):
+            fb.engines.fit(given, score="p", label="y", segment="s", calibrator=fb.UniformMassBinning(2), engine=engine)
+
+
 def test_a_thin_segment_is_refused_by_name() -> None:
     columns = {"p": [0.1, 0.2, 0.3], "y": [0, 1, 1], "s": ["a", "b", "b"]}
     with pytest.raises(fb.InputError, match="segment 'a' has 1 samples, and a model of its own needs 3"):
