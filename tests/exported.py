@@ -122,11 +122,11 @@ def hard_rows(model: BinnedModel, n: int, seed: int = 0) -> HardRows:
     scores[spread] = np.clip(rng.uniform(-reach, reach, int(spread.sum())), low, high)
     if not model.needs_key:
         return HardRows(scores, None)
-    keys = rng.integers(0, 2**64 - 1, n, dtype=np.uint64, endpoint=True)
+    keys = rng.integers(0, 2**64 - 1, n, dtype=np.uint64)
     at = rng.random(n) < 0.3
     one = np.uint64(1)
     near = np.concatenate([model.edge_keys, model.edge_keys - one, model.edge_keys + one, np.array([0, 2**64 - 1], np.uint64)])
-    keys[at] = rng.choice(near, int(at.sum()))
+    keys[at] = np.minimum(rng.choice(near, int(at.sum())), np.uint64(2**64 - 2))
     return HardRows(scores, keys)
 
 

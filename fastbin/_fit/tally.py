@@ -60,9 +60,11 @@ class Partition:
             )
         return self._model
 
-    def assign(self, scores: Any, **options: Any) -> Int64s:
-        """The bin of each score; arguments as in `BinnedModel.assign`."""
-        return self.model.assign(scores, **options).astype(np.int64)
+    def assign(self, scores: Any, *, tie_keys: UInt64s | None = None, seed: int | None = None) -> Int64s:
+        """The bin of each score, as from `BinnedModel.assign`; keys are of any kind, as those of a fit only order its rows."""
+        model = self.model
+        bins = model.assign(scores, seed=seed) if tie_keys is None else model._assign_by(scores, tie_keys)
+        return bins.astype(np.int64)
 
     def describe(self, b: int) -> str:
         """Bin `b` in words, for messages."""

@@ -366,7 +366,7 @@ class Counter:
         if len(strange):
             pool = pool_of(self._partition)
             keys = None if rows.keys is None else rows.keys[strange]
-            bins[strange] = self._partition.n_bins + np.asarray(pool.assign(rows.scores[strange], tie_keys=keys))
+            bins[strange] = self._partition.n_bins + np.asarray(pool._assign_by(rows.scores[strange], keys))
         return bins
 
     def _weights(self, column: Any) -> Int64s:

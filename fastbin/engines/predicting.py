@@ -353,9 +353,9 @@ class CheckedRows(NamedTuple):
         """float64 (n,): the values, NaN for rows without an answer."""
         if model.is_set:
             assert self.numbers is not None
-            values = model._predict(self.numbers, self.scores, self.keys, None, None, "error")
+            values = model._predict_by(self.numbers, self.scores, self.keys)
         else:
-            values = model.predict(self.scores, tie_keys=self.keys)
+            values = model._predict_by(self.scores, self.keys)
         values = np.asarray(values, np.float64)
         values[~self.answered] = np.nan
         return values
@@ -367,9 +367,9 @@ class CheckedRows(NamedTuple):
         """
         if model.is_set:
             assert self.numbers is not None
-            own = model._assign(self.numbers, self.scores, self.keys, None, "error")
+            own = model._assign_by(self.numbers, self.scores, self.keys)
             return np.where(self.numbers < 0, -1, model.first_bin[self.numbers] + own)
-        return np.asarray(model.assign(self.scores, tie_keys=self.keys), np.int64)
+        return np.asarray(model._assign_by(self.scores, self.keys), np.int64)
 
 
 def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, keys: Any = None) -> CheckedRows:

@@ -267,7 +267,7 @@ def test_unknown_cells(name: str, is_column: bool) -> None:
     cells = np.array(unknown, object if isinstance(models.cells[0], str) else np.int64)
     cells, scores = np.repeat(cells, 4), np.tile([0.25, 0.75, np.nan, np.inf], len(cells))
     cells = cells[:, None] if is_column else cells
-    keys = np.arange(len(scores), dtype=np.uint64) if any(model.needs_key for _, model in models.numbered) else None
+    keys = fb.hash_keys(range(len(scores)), "s") if any(model.needs_key for _, model in models.numbered) else None
     given = run(
         write(models, outputs=OF_STEPS, shape=("n", 1) if is_column else ("n",)), scores.reshape(cells.shape), cell=cells,
         key=None if keys is None else keys.reshape(cells.shape),
