@@ -67,6 +67,11 @@ def doubles(texts: list[str]) -> np.ndarray:
     return np.array([float.fromhex(text) for text in texts], dtype=np.float64)
 
 
+def keys_of(numbers: list[int]) -> np.ndarray:
+    """The keys of some rows. Releases that took the reserved one read it as the key below."""
+    return np.minimum(np.array(numbers, dtype=np.uint64), np.uint64(2**64 - 2))
+
+
 def assert_same_bits(actual: Any, texts: list[str] | None) -> None:
     if texts is None:
         assert actual is None
@@ -100,7 +105,7 @@ def check_parts(model: fb.BinnedModel, told: dict[str, Any]) -> None:
 
 
 def check_answers(model: fb.BinnedModel, told: dict[str, Any]) -> None:
-    scores, keys = doubles(told["scores"]), np.array(told["keys"], dtype=np.uint64)
+    scores, keys = doubles(told["scores"]), keys_of(told["keys"])
     assert len(scores) > 300
     predicted = model.predict(scores, tie_keys=keys)
     if told["kind"] == "smooth":  # exp and log are those of the system
@@ -146,7 +151,7 @@ def check_set(models: fb.ModelSet, told: dict[str, Any]) -> None:
     for name in ("kind", "unknown", "n_models", "n_bins", "n_samples"):
         assert getattr(models, name) == told[name], name
     assert [list(models.cells), list(models.pooled_cells)] == [told["keys"], told["pooled_keys"]]
-    scores, keys = doubles(told["scores"]), np.array(told["tie_keys"], dtype=np.uint64)
+    scores, keys = doubles(told["scores"]), keys_of(told["tie_keys"])
     assert len(scores) > 300
     assert_same_bits(models.predict(scores, told["cells"], tie_keys=keys), told["predicted"])
     assert models.assign_all(scores, told["cells"], tie_keys=keys).tolist() == told["bins"]

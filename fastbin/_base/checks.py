@@ -146,8 +146,9 @@ def _to_floats(array: Array, name: str, first_row: int) -> Array:
     if array.dtype in (np.float64, np.float32):
         return array
     converted = _converted(array, name, first_row)
-    for position in np.flatnonzero(np.abs(converted) >= MOST_SAMPLES):
-        refuse_rounded(array[position], float(converted[position]), name, first_row + int(position))
+    if max(np.fmax.reduce(converted, initial=0.0), -np.fmin.reduce(converted, initial=0.0)) >= MOST_SAMPLES:  # without memory
+        for position in np.flatnonzero(np.abs(converted) >= MOST_SAMPLES):
+            refuse_rounded(array[position], float(converted[position]), name, first_row + int(position))
     return converted
 
 

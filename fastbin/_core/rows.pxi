@@ -64,7 +64,7 @@ cdef uint64_t key_of(key) except? -1:
     return number if number != <uint64_t>-1 else check_key(key)
 
 
-# What is asked of keys: nothing, where they order the rows of a fit or were judged before; that they are no ids; or also that
+# What is asked of keys: nothing, where they order the rows of a fit or were judged before; that they are not ids; or also that
 # none is reserved, which C reads as the key below it. Rows that stand for the bins of a stream have reserved keys.
 cdef enum Judged:
     NOTHING, NO_IDS, ALL_KEYS
@@ -88,7 +88,7 @@ cdef bint is_fast(scores, keys, Judged judged):
 
 
 cdef bint are_plain_keys(const uint64_t *keys, size_t n, Judged judged) noexcept:
-    """Whether `as_key_array` takes these without a doubt: one is 2**32 or more, so they are no ids, and none comes near the
+    """Whether `as_key_array` takes these without a doubt: one is 2**32 or more, so they are not ids, and none comes near the
     reserved one, as a key in 2**32 does by chance.
     """
     # 0.13 ns a key by two streams into one word; 0.24 by one stream, 0.36 by a compare of all 64 bits.

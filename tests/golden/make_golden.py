@@ -213,7 +213,7 @@ def questions(model: Any) -> tuple[np.ndarray, np.ndarray]:
     scores = [edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf), np.linspace(low, high, 41), [low, high, -0.0]]
     scores = np.concatenate([np.asarray(part, dtype=np.float64) for part in scores])
     scores = scores[(scores >= low) & (scores <= high)]
-    keys = np.array([0, 1, 999, 1000, 2**62 + 17, 2**63, MAX_KEY - 1, MAX_KEY], dtype=np.uint64)
+    keys = np.array([0, 1, 999, 1000, 2**62 + 17, 2**63, MAX_KEY - 1], dtype=np.uint64)
     return np.repeat(scores, len(keys)), np.tile(keys, len(scores))
 
 

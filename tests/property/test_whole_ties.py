@@ -86,7 +86,7 @@ def test_fit_and_predict_are_the_reference(scheme: str, weighting: str, draw: st
     assert_same(model, expected, data)
     scores = strategies.queries(data, expected.edges, Random(seed))
     bins = [expected.bin_of(score) for score in scores]
-    keys = np.arange(len(scores), dtype=np.uint64)
+    keys = np.arange(len(scores), dtype=np.uint64) << np.uint64(40)
     assert model.assign(np.array(scores)).tolist() == model.assign(np.array(scores), tie_keys=keys).tolist() == bins
     assert_same_bits(model.predict(np.array(scores), seed=seed), [float(expected.values[b]) for b in bins])
     assert not model.needs_key
