@@ -124,15 +124,15 @@ cdef class NativeModel(ModelOwner):
     # ------------------------------------------------------------------ many scores
 
     cdef object _score(
-        self, Output output, scores, keys, seed, nan, out, const double *table, cnp.npy_intp width, Judged judged,
+        self, Output output, scores, keys, seed, nan, out, const double *table, cnp.npy_intp width, bint judges,
     ):
         """Float64 values or int32 bins or steps, in `out` if given; with a table, float64 rows of this width."""
         cdef fastbin_rows rows
         cdef cnp.ndarray result
         if self.model == NULL:
             self._refuse_empty()
-        if not is_fast(scores, keys, judged):
-            return self._score_pieces(output, scores, keys, seed, nan, out, table, width, judged)
+        if not is_fast(scores, keys, judges):
+            return self._score_pieces(output, scores, keys, seed, nan, out, table, width, judges)
         if describe_call(&rows, scores, keys, seed, nan) and self.needs_keys:
             rows.seed = self._draw()
         result = output_array(output, out, rows.n_rows, width)
@@ -142,12 +142,12 @@ cdef class NativeModel(ModelOwner):
         return result
 
     cdef object _score_pieces(
-        self, Output output, scores, keys, seed, nan, out, const double *table, cnp.npy_intp width, Judged judged,
+        self, Output output, scores, keys, seed, nan, out, const double *table, cnp.npy_intp width, bint judges,
     ):
         """The same for anything that holds scores: piece by piece into one result, in the type of the scores."""
         cdef fastbin_rows rows
         cdef cnp.ndarray result
-        n_rows, pieces, all_keys = pieces_of(scores, keys, nan, judged)
+        n_rows, pieces, all_keys = pieces_of(scores, keys, nan, judges)
         if self.needs_keys and keys is None and seed is None:
             seed = self._draw()  # one for all pieces
         result = output_array(output, out, n_rows, width)
@@ -225,26 +225,26 @@ cdef class NativeModel(ModelOwner):
         >>> cal.model_.predict([0.15, 0.8])
         array([0., 1.])
         """
-        return self._score(VALUES, scores, tie_keys, seed, nan, out, NULL, 0, ALL_KEYS)
+        return self._score(VALUES, scores, tie_keys, seed, nan, out, NULL, 0, True)
 
     def assign(self, scores, *, tie_keys=None, seed=None, out=None, nan="error"):
         """Bin numbers, int32 from 0 to n_bins - 1 (-1 where NaN propagates); arguments and errors as in `predict`."""
-        return self._score(BINS, scores, tie_keys, seed, nan, out, NULL, 0, NO_IDS)
+        return self._score(BINS, scores, tie_keys, seed, nan, out, NULL, 0, True)
 
     def step(self, scores, *, tie_keys=None, seed=None, out=None, nan="error"):
         """Step numbers, int32 from 0 to n_steps - 1 (-1 where NaN propagates); arguments and errors as in `predict`.
 
         Where each bin is one step these are its bins; `assign` gives the bins of any model.
         """
-        return self._score(STEPS, scores, tie_keys, seed, nan, out, NULL, 0, ALL_KEYS)
+        return self._score(STEPS, scores, tie_keys, seed, nan, out, NULL, 0, True)
 
     def _predict_by(self, scores, keys):
         """`predict` by keys of any kind: those of a column, in which a bad one ends no query, or ``None``."""
-        return self._score(VALUES, scores, keys, None, "error", None, NULL, 0, NOTHING)
+        return self._score(VALUES, scores, keys, None, "error", None, NULL, 0, False)
 
     def _assign_by(self, scores, keys):
         """`assign` by keys of any kind: those of a column, or of a fit, where they only order rows; or ``None``."""
-        return self._score(BINS, scores, keys, None, "error", None, NULL, 0, NOTHING)
+        return self._score(BINS, scores, keys, None, "error", None, NULL, 0, False)
 
     def decide(self, scores, *, nan="error"):
         """Accept, abstain or reject, by the decision that the model carries.
@@ -282,14 +282,14 @@ cdef class NativeModel(ModelOwner):
         array([0, 1], dtype=int8)
         """
         self._refuse_undecided()
-        return self._score(DECISIONS, scores, None, None, nan, None, NULL, 0, ALL_KEYS)
+        return self._score(DECISIONS, scores, None, None, nan, None, NULL, 0, True)
 
     def lookup(self, scores, table, *, tie_keys=None, seed=None, nan="error"):
         """One row of a float64 (n_bins, width) table per score, in one pass; other arguments and errors as in `predict`."""
         cdef const double *entries = given_doubles(table, 2)
         if entries == NULL or table.shape[0] != self.spec.n_bins:
             raise InputError(f"table must have one row per bin ({self.spec.n_bins}), got shape {tuple(table.shape)}")
-        return self._score(TABLE_ROWS, scores, tie_keys, seed, nan, None, entries, table.shape[1], ALL_KEYS)
+        return self._score(TABLE_ROWS, scores, tie_keys, seed, nan, None, entries, table.shape[1], True)
 
     # ------------------------------------------------------------------ texts
 

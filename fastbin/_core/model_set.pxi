@@ -230,7 +230,7 @@ cdef class NativeModelSet(SetOwner):
 
     # ------------------------------------------------------------------ many scores
 
-    cdef object _score(self, bint to_values, cnp.ndarray numbers, scores, keys, seed, out, nan, Judged judged):
+    cdef object _score(self, bint to_values, cnp.ndarray numbers, scores, keys, seed, out, nan, bint judges):
         """Values or bins of rows whose models have these numbers, as `_find` returns them."""
         cdef int typenum = cnp.NPY_FLOAT64 if to_values else cnp.NPY_INT32
         cdef const int32_t *models = <const int32_t *>data_of(numbers, cnp.NPY_INT32)
@@ -238,10 +238,10 @@ cdef class NativeModelSet(SetOwner):
         cdef cnp.npy_intp shape = len(numbers)
         cdef cnp.ndarray result
         self._refuse_empty()
-        if is_fast(scores, keys, judged):
+        if is_fast(scores, keys, judges):
             n_rows, pieces, all_keys = len(scores), [(scores, 0)], keys
         else:
-            n_rows, pieces, all_keys = pieces_of(scores, keys, nan, judged)
+            n_rows, pieces, all_keys = pieces_of(scores, keys, nan, judges)
         check_same_length(scores=range(n_rows), cells=numbers)
         if keys is None and seed is None and self.needs_keys:
             seed = fresh_key(self.draw_seed, &self.n_draws)  # one for all pieces
@@ -276,16 +276,16 @@ cdef class NativeModelSet(SetOwner):
 
     def _predict(self, numbers, scores, keys, seed, out, nan):
         """float64 (n,): as `NativeModel.predict`, each row by the model of this number; -1 is the pool."""
-        return self._score(True, numbers, scores, keys, seed, out, nan, ALL_KEYS)
+        return self._score(True, numbers, scores, keys, seed, out, nan, True)
 
     def _assign(self, numbers, scores, keys, seed, nan):
         """int32 (n,): as `NativeModel.assign`, each row by the model of this number; -1 for -1."""
-        return self._score(False, numbers, scores, keys, seed, None, nan, ALL_KEYS)
+        return self._score(False, numbers, scores, keys, seed, None, nan, True)
 
     def _predict_by(self, numbers, scores, keys):
         """`_predict` by keys of any kind, as `NativeModel._predict_by`."""
-        return self._score(True, numbers, scores, keys, None, None, "error", NOTHING)
+        return self._score(True, numbers, scores, keys, None, None, "error", False)
 
     def _assign_by(self, numbers, scores, keys):
         """`_assign` by keys of any kind."""
-        return self._score(False, numbers, scores, keys, None, None, "error", NOTHING)
+        return self._score(False, numbers, scores, keys, None, None, "error", False)

@@ -64,14 +64,8 @@ cdef uint64_t key_of(key) except? -1:
     return number if number != <uint64_t>-1 else check_key(key)
 
 
-# What is asked of keys: nothing, where they order the rows of a fit or were judged before; that they are not ids; or also that
-# none is reserved, which C reads as the key below it. Rows that stand for the bins of a stream have reserved keys.
-cdef enum Judged:
-    NOTHING, NO_IDS, ALL_KEYS
-
-
-cdef bint is_fast(scores, keys, Judged judged):
-    """Whether these are arrays that C can read as they are."""
+cdef bint is_fast(scores, keys, bint judges):
+    """Whether these are arrays that C can read as they are. Keys of a fit only order its rows, and are not judged."""
     cdef cnp.ndarray array
     if not cnp.PyArray_CheckExact(scores):
         return False
@@ -83,11 +77,11 @@ cdef bint is_fast(scores, keys, Judged judged):
     return keys is None or (
         cnp.PyArray_CheckExact(keys) and cnp.PyArray_TYPE(keys) == cnp.NPY_UINT64 and cnp.PyArray_NDIM(keys) == 1
         and cnp.PyArray_ISCARRAY_RO(keys) and cnp.PyArray_DIM(keys, 0) == cnp.PyArray_DIM(array, 0)
-        and (judged == NOTHING or are_plain_keys(<const uint64_t *>cnp.PyArray_DATA(keys), cnp.PyArray_DIM(keys, 0), judged))
+        and (not judges or are_plain_keys(<const uint64_t *>cnp.PyArray_DATA(keys), cnp.PyArray_DIM(keys, 0)))
     )
 
 
-cdef bint are_plain_keys(const uint64_t *keys, size_t n, Judged judged) noexcept:
+cdef bint are_plain_keys(const uint64_t *keys, size_t n) noexcept:
     """Whether `as_key_array` takes these without a doubt: one is 2**32 or more, so they are not ids, and none comes near the
     reserved one, as a key in 2**32 does by chance.
     """
@@ -98,7 +92,7 @@ cdef bint are_plain_keys(const uint64_t *keys, size_t n, Judged judged) noexcept
         seen |= ((keys[i] >> 32) + 1) | ((keys[half + i] >> 32) + 1)
     if n % 2:
         seen |= (keys[n - 1] >> 32) + 1
-    return seen > 1 and (judged == NO_IDS or seen >> 32 == 0)
+    return seen > 1 and seen >> 32 == 0
 
 
 cdef object check_out(out, int typenum, cnp.npy_intp length):
@@ -143,11 +137,11 @@ cdef void find_bounds(cnp.ndarray array, size_t *low, size_t *high) noexcept:
     low[0], high[0] = min(first, last), max(first, last) + <size_t>cnp.PyArray_ITEMSIZE(array)
 
 
-cdef object pieces_of(scores, keys, nan, Judged judged):
+cdef object pieces_of(scores, keys, nan, bint judges):
     """How many rows there are, the scores in pieces that C can read, each with its first row, and the keys of all rows."""
     check_same_index(scores=scores, tie_keys=keys)
     n_rows, pieces = as_score_pieces(scores, keep_nulls=nan == "propagate")
-    return n_rows, pieces, None if keys is None else as_key_array(keys, n_rows, to_order=judged == NOTHING)
+    return n_rows, pieces, None if keys is None else as_key_array(keys, n_rows, to_order=not judges)
 
 
 cdef int describe_piece(fastbin_rows *rows, piece, keys, seed, nan, size_t first_row) except -1:

@@ -558,7 +558,7 @@ def row_of_each_bin(partition: BinnedModel) -> tuple[Float64s, UInt64s]:
             above = np.minimum(above, partition.score_range[1])
     scores = np.append(low, np.where(np.isfinite(above), above, partition.bin_edges))
     keys = np.full(len(scores), ANY_KEY)
-    tied = partition.assign(scores, tie_keys=keys) != np.arange(len(scores))
+    tied = partition._assign_by(scores, keys) != np.arange(len(scores))
     scores[1:][tied[1:]], keys[1:][tied[1:]] = partition.bin_edges[tied[1:]], partition.bin_edge_keys[tied[1:]]
     keys[:1][tied[:1]] = 0
     return scores, keys
@@ -572,7 +572,7 @@ def add_counts(stream: Any, counts: Int64s, label_sums: Int64s) -> None:
     """
     partition = stream.partition
     scores, keys = row_of_each_bin(partition)
-    placed = partition.assign(scores, tie_keys=keys) == np.arange(len(scores))
+    placed = partition._assign_by(scores, keys) == np.arange(len(scores))
     bad = ~placed & (counts > 0)
     refuse_first(bad, "counts", counts, problem=lambda b: f"is {counts[b]}, and no score lies in bin {b}")
     table = np.stack([counts - label_sums, label_sums])
