@@ -106,35 +106,40 @@ cdef object check_out(out, int typenum, cnp.npy_intp length):
     return out
 
 
-cdef int check_apart(cnp.ndarray out, cnp.ndarray scores, keys, cnp.npy_intp first_row) except -1:
+cdef inline int check_apart(cnp.ndarray out, cnp.ndarray scores, keys, cnp.npy_intp first_row) except -1:
     """Refuse an array to fill that overlaps the scores, from `first_row` on, or the keys. It may be the scores themselves."""
+    if may_meet(out, scores) or (keys is not None and may_meet(out, keys)):
+        refuse_overlap(out, scores, keys, first_row)
+    return 0
+
+
+cdef inline bint may_meet(cnp.ndarray one, cnp.ndarray other) noexcept:
+    """Whether what lies between the first and the last byte of two arrays with one dimension overlaps."""
+    return low_end(one) < high_end(other) and low_end(other) < high_end(one)
+
+
+cdef inline size_t low_end(cnp.ndarray array) noexcept:
+    return <size_t>cnp.PyArray_DATA(array) + min(0, (cnp.PyArray_DIM(array, 0) - 1) * cnp.PyArray_STRIDE(array, 0))
+
+
+cdef inline size_t high_end(cnp.ndarray array) noexcept:
+    """Behind the last byte; the low end where there is no row."""
+    cdef cnp.npy_intp reach = (cnp.PyArray_DIM(array, 0) - 1) * cnp.PyArray_STRIDE(array, 0)
+    return <size_t>cnp.PyArray_DATA(array) + max(0, reach) + (8 if cnp.PyArray_DIM(array, 0) else 0)
+
+
+cdef int refuse_overlap(cnp.ndarray out, cnp.ndarray scores, keys, cnp.npy_intp first_row) except -1:
     cdef bint in_place = (
         cnp.PyArray_DATA(scores) == row_at(out, first_row) and cnp.PyArray_TYPE(scores) == cnp.PyArray_TYPE(out)
         and (cnp.PyArray_DIM(scores, 0) == 1 or cnp.PyArray_STRIDE(scores, 0) == cnp.PyArray_STRIDE(out, 0))
     )
-    if not in_place and may_meet(out, scores) and np.shares_memory(out, scores):
+    if not in_place and np.shares_memory(out, scores):
         remedy = "pass an array of its own, or the one of the scores, from its first row to its last"
         raise InputError("overlaps the scores, which would change before they are read", remedy, argument="out")
-    if keys is not None and may_meet(out, keys) and np.shares_memory(out, keys):
-        raise InputError(
-            "overlaps tie_keys, which would change before they are read", "pass an array of its own", argument="out"
-        )
+    if keys is not None and np.shares_memory(out, keys):
+        remedy = "pass an array of its own"
+        raise InputError("overlaps tie_keys, which would change before they are read", remedy, argument="out")
     return 0
-
-
-cdef bint may_meet(cnp.ndarray one, cnp.ndarray other) noexcept:
-    """Whether what lies between the first and the last byte of two arrays with one dimension overlaps."""
-    cdef size_t low_of_one, high_of_one, low_of_other, high_of_other
-    if cnp.PyArray_DIM(one, 0) == 0 or cnp.PyArray_DIM(other, 0) == 0:
-        return False
-    find_bounds(one, &low_of_one, &high_of_one)
-    find_bounds(other, &low_of_other, &high_of_other)
-    return low_of_one < high_of_other and low_of_other < high_of_one
-
-
-cdef void find_bounds(cnp.ndarray array, size_t *low, size_t *high) noexcept:
-    cdef size_t first = <size_t>cnp.PyArray_DATA(array), last = <size_t>row_at(array, cnp.PyArray_DIM(array, 0) - 1)
-    low[0], high[0] = min(first, last), max(first, last) + <size_t>cnp.PyArray_ITEMSIZE(array)
 
 
 cdef object pieces_of(scores, keys, nan, bint judges):
