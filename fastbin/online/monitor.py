@@ -25,7 +25,7 @@ from fastbin._base.checks import (
     compare_labels,
     refuse_first,
 )
-from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.errors import InputError, InputTypeError, Wording
 from fastbin._base.files import as_bytes
 from fastbin._base.frames import check_same_index
 from fastbin._base.suspicions import log_choices
@@ -206,8 +206,8 @@ def refuse_sorted(bins: Int32s, labels: Int64s) -> None:
     if sum(log_choices(n, x) for n, x in tallies) > math.log(2.0 / CHANCE_OF_SORTED):
         first, then = (0, 1) if (steps > 0).any() else (1, 0)
         problem = f"are sorted: in every bin all labels {first} come before the labels {then}"
-        remedy = "the order of rows counts as that in which the outcomes came: give it, shuffle them, or use update_counts"
-        raise InputError(problem, remedy, argument="labels")
+        remedy = "the order of rows counts as that in which the outcomes came: give it, or shuffle them"
+        raise InputError(problem, (remedy, Wording(", or use update_counts", "")), argument="labels")
 
 
 def note_of(models: ModelSet) -> str:

@@ -122,3 +122,11 @@ def test_keys_are_those_that_rows_were_scored_with() -> None:
     assert tallied == dict(zip(values.tolist(), counts.tolist(), strict=True))
     assert "--salt is for the ids" in monitored("tied.csv", "--salt", "x", code=2)
     assert "exclude each other" in monitored("tied.csv", "--tie-key", "id", "--seed", "1", code=2)
+
+
+def test_a_file_that_is_sorted_by_label_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(300)
+    write_rows("a.csv", scores, np.sort(rng.random(300) < scores).astype(int))
+    said = monitored("a.csv", "--score", "p", "--label", "y", code=1)
+    assert said.endswith("the order of rows counts as that in which the outcomes came: give it, or shuffle them\n")
