@@ -282,7 +282,7 @@ def test_a_batch_that_is_sorted_by_label_is_refused(direction: int) -> None:
     order = np.argsort(direction * labels, kind="stable")
     monitor = fb.online.CalibrationMonitor(TWO_BINS, tolerance=0.05)
     said = "labels 0 come before the labels 1" if direction == 1 else "labels 1 come before the labels 0"
-    with pytest.raises(fb.InputError, match=f"labels are sorted: in every bin all {said}; the order .* shuffle them, or use update_counts"):
+    with pytest.raises(fb.InputError, match=f"labels are sorted: in every bin all {said}; .* or use update_counts"):
         monitor.update(scores[order], labels[order])
     assert monitor.n_samples == 0
     bins = TWO_BINS.assign(scores)
