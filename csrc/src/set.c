@@ -143,7 +143,7 @@ fastbin_status fastbin_set_around(const fastbin_set_spec *given, fastbin_model *
   if (!set_bytes(&spec, has_small, &bytes)) return FASTBIN_ERROR_MEMORY;
   made = malloc(bytes);
   if (!made) return FASTBIN_ERROR_MEMORY;
-  /* The marks lie where the hash table will. */
+  /* The marks lie where the arrays will. */
   if (spec.columns && !columns_can_be(&spec, (unsigned char *)(made + 1))) {
     free(made);
     return FASTBIN_ERROR_SET;

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int32s, Int64s
-from fastbin._base.checks import BEYOND_DOUBLES, check_choice, doubles_of, is_missing, refuse_first
+from fastbin._base.checks import check_choice, is_missing, refuse_first
+from fastbin._base.doubles import BEYOND_DOUBLES, doubles_of
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name
 from fastbin._base.frames import columns_of, masked_entries, read_column, refuse_lazy
 

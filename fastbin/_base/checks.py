@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
+from fastbin._base.doubles import BEYOND_DOUBLES, doubles_of, refuse_rounded_in
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name, joined
 from fastbin._base.frames import column_of, masked_entries, read_column, with_numbers_kept
 from fastbin._base.tie_keys import GREATEST_KEY, look_like_ids
@@ -27,7 +28,6 @@ ScoreRange = tuple[float, float] | None
 UNIT = (0.0, 1.0)
 ANY_SCORE = Wording("score_range=None", "--score-range any")
 PERCENTAGES = Wording("score_range=(0, 100)", "--score-range 0,100")
-BEYOND_DOUBLES = "is beyond the greatest double"
 CONVERT_TEXT = "scores are numbers: convert the column, with pandas.to_numeric or astype(float)"
 
 
@@ -116,8 +116,8 @@ def refuse_kind(score: Any, name: str = "score") -> NoReturn:
 def as_scores(scores: Any, name: str = "scores", first_row: int = 0) -> Array:
     """Scores as a one-dimensional float32 or float64 array; other numbers become float64. Values are not looked at."""
     array = _one_dimensional(scores, name, first_row)
-    if array.dtype == np.float64 and isinstance(scores, (list, tuple)) and (np.abs(array) >= MOST_SAMPLES).any():
-        array = np.array(scores, object).reshape(len(array))  # NumPy rounds the integers beside a double
+    if array.dtype == np.float64 and isinstance(scores, (list, tuple)):  # NumPy rounds the integers beside a double
+        refuse_rounded_in(scores, array, name, first_row)
     return _to_floats(array, name, first_row)
 
 
@@ -135,20 +135,12 @@ def as_score_pieces(scores: Any, *, keep_nulls: bool = False) -> tuple[int, Iter
     return sum(map(len, column.pieces)), ((_to_floats(piece, "scores", first), first) for piece, first in pieces)
 
 
-def refuse_rounded(given: Any, double: float, name: str, at: int | None = None) -> None:
-    """Refuse an integer that a double does not hold; a Decimal or a Fraction may be rounded, as a text of digits is."""
-    if isinstance(given, (int, np.integer)) and int(given) != double:
-        remedy = "beyond 2**53 doubles hold only some integers: subtract a constant, or convert by float what may be rounded"
-        raise InputError(f"is {given}, which float64 does not hold", remedy, argument=name, at=at, value=given)
-
-
 def _to_floats(array: Array, name: str, first_row: int) -> Array:
     if array.dtype in (np.float64, np.float32):
         return array
     converted = _converted(array, name, first_row)
-    if max(np.fmax.reduce(converted, initial=0.0), -np.fmin.reduce(converted, initial=0.0)) >= MOST_SAMPLES:  # without memory
-        for position in np.flatnonzero(np.abs(converted) >= MOST_SAMPLES):
-            refuse_rounded(array[position], float(converted[position]), name, first_row + int(position))
+    if array.dtype.kind in "iuO":
+        refuse_rounded_in(array, converted, name, first_row)
     return converted
 
 
@@ -169,12 +161,6 @@ def _converted(array: Array, name: str, first_row: int) -> Float64s:
         text = array[0].item()
         raise InputTypeError(f"is {text!r}, a text", CONVERT_TEXT, argument=name, at=first_row, value=text)
     raise InputTypeError(f"must be numbers, got dtype {array.dtype}", argument=name)
-
-
-def doubles_of(array: Array) -> Float64s:
-    """Numbers as doubles, infinite where these end; no copy of doubles."""
-    with np.errstate(over="ignore"):
-        return np.asarray(array, np.float64)
 
 
 def _from_objects(array: Array, name: str, first_row: int = 0) -> Float64s:

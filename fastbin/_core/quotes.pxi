@@ -5,6 +5,7 @@ cdef enum QuoteState:
     OUTSIDE
     INSIDE
     BEHIND  # a mark, which closes the value unless another one follows
+    IN_SPACES  # behind it
 
 
 @cython.final
@@ -12,7 +13,7 @@ cdef enum QuoteState:
 cdef class Quotes:
     """Finds a mark that is left open: lines up to the next one, or to the end, are one value, and rows are lost.
 
-    Such a value goes over a line end, and behind it stands no delimiter and no line end; or it never ends. O(n), at the
+    Such a value goes over a line end, and behind it and spaces stands no delimiter and no line end; or it never ends. O(n), at the
     speed of memory where marks are few.
     """
 
@@ -38,15 +39,18 @@ cdef class Quotes:
         cdef const unsigned char *mark
         cdef Py_ssize_t n = len(text), at = 0, end
         while at < n and self.left_open_at < 0:
-            if self.state == BEHIND:
-                if start[at] == 34:
+            if self.state == BEHIND or self.state == IN_SPACES:
+                if start[at] == 34 and self.state == BEHIND:
                     self.state = INSIDE
+                    at += 1
+                elif start[at] == 32:
+                    self.state = IN_SPACES
                     at += 1
                 else:
                     if self.has_line_end and not self.ends_value(start[at]):
                         self.left_open_at = self.opened_at
                     self.state = OUTSIDE
-                    self.before = 34
+                    self.before = 34  # no end of a value
                 continue
             end = at
             if self.state == INSIDE:

@@ -27,9 +27,9 @@ from fastbin._base.cells import TextCells, as_cells, check_cell
 from fastbin._base.errors import FastbinError, FormatError, InputError
 from fastbin._base.frames import check_same_index, like
 from fastbin._base.checks import check_key, check_seed
+from fastbin._base.doubles import BEYOND_DOUBLES as _BEYOND_DOUBLES, EXACT_BELOW as _EXACT_BELOW, refuse_rounded
 from fastbin._base.checks import (
-    BEYOND_DOUBLES as _BEYOND_DOUBLES, MOST_SAMPLES as _MOST_SAMPLES, as_key_array, as_score_pieces, check_same_length,
-    refuse_kind, refuse_labels, refuse_rounded, refuse_scores,
+    as_key_array, as_score_pieces, check_same_length, refuse_kind, refuse_labels, refuse_scores,
 )
 
 from fastbin._core.cfastbin cimport *

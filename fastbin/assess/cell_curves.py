@@ -241,7 +241,8 @@ def draw(cells: CellCounts, blocks: Blocks, level: float) -> Drawn:
     With R draws, the share (1 + those at least as far out) / (1 + R) is a p-value at every n (Dwass 1957; Barnard 1963), as
     calibrated labels and those drawn can be exchanged. The seed is a digest of the cells: the same cells have the same
     p-value, and other labels other draws, so that no one set of draws decides how often calibrated labels are contradicted.
-    Where there are at most 999 different tallies, so few draws would: all tallies are looked at instead, each with its chance.
+    Of at most 999 different tallies each is common, and its one set of draws would decide: all are looked at instead, each with
+    its chance.
     """
     p, counts = cells.predictions, cells.counts
     places = _places(cells)

@@ -191,21 +191,22 @@ CHANCE_OF_SORTED = 1e-12
 
 
 def refuse_sorted(bins: Int32s, labels: Int64s) -> None:
-    """Refuse rows of which those with one label come first in every bin, so that their order shows what the labels do not.
+    """Refuse rows of which those with one label stand together in every bin, so that their order shows what labels do not.
 
-    While a rate stays as it is, all orders of x ones among n labels of a bin are equally likely, and two of them are sorted.
+    So they do in rows that are sorted by label or by the true class. While a rate stays as it is, all orders of x ones among n
+    labels of a bin are equally likely, and in n of them those of one label stand together.
     """
     if not 0 < int(labels.sum()) < len(labels):
         return
     order = np.argsort(bins, kind="stable")
-    grouped = bins[order]
-    steps = np.diff(labels[order])[grouped[1:] == grouped[:-1]]
-    if (steps > 0).any() == (steps < 0).any():
+    grouped, is_change = bins[order][1:], np.diff(labels[order]) != 0
+    is_change &= grouped == bins[order][:-1]
+    mixed, n_changes = np.unique(grouped[is_change], return_counts=True)
+    if n_changes.max(initial=0) > 2:
         return
-    tallies = zip(np.bincount(bins), np.bincount(bins, labels), strict=True)
-    if sum(log_choices(n, x) for n, x in tallies) > math.log(2.0 / CHANCE_OF_SORTED):
-        first, then = (0, 1) if (steps > 0).any() else (1, 0)
-        problem = f"are sorted: in every bin all labels {first} come before the labels {then}"
+    tallies = np.stack([np.bincount(bins)[mixed], np.bincount(bins, labels)[mixed]], axis=1).tolist()
+    if sum(math.log(n) - log_choices(n, x) for n, x in tallies) < math.log(CHANCE_OF_SORTED):
+        problem = "are sorted: in every bin those with one of the labels stand together"
         remedy = "the order of rows counts as that in which the outcomes came: give it, or shuffle them"
         raise InputError(problem, (remedy, Wording(", or use update_counts", "")), argument="labels")
 

@@ -51,6 +51,8 @@ class CsvTable(Table):
     ) -> None:
         if decimal not in (".", ","):
             raise InputError(f"decimal is {decimal!r}; the decimal mark is '.' or ','")
+        if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii()):
+            raise InputError(f"delimiter is {delimiter!r}; it is one character of ASCII")
         if decimal == delimiter:
             raise InputError(f"decimal and delimiter are both {decimal!r}; one character cannot be both")
         self.path, self.files, self.decimal = path, [path], decimal

@@ -25,7 +25,7 @@ def left_open_at(text: str) -> int:
             value = re.compile(r'"(?:[^"]|"")*"(?!")').match(text, at)
             if value is None:
                 return at
-            if re.search(r"[\r\n]", value[0]) and text[value.end() : value.end() + 1] not in ("", ",", "\r", "\n"):
+            if re.search(r"[\r\n]", value[0]) and text[value.end() :].lstrip(" ")[:1] not in ("", ",", "\r", "\n"):
                 return at
             at = value.end()
         while at < len(text) and text[at] not in ",\r\n":
@@ -34,7 +34,7 @@ def left_open_at(text: str) -> int:
     return -1
 
 
-@given(st.text('",\n\rab', max_size=30), st.lists(st.integers(1, 4), max_size=20))
+@given(st.text('",\n\r ab', max_size=30), st.lists(st.integers(1, 4), max_size=20))
 def test_every_text_in_every_block(text: str, sizes: list[int]) -> None:
     quotes, rest = Quotes(b","), text.encode()
     for size in sizes:
@@ -76,7 +76,7 @@ def test_a_mark_that_is_left_open_is_refused(rows: dict[int, str], line: int, na
 
 def test_marks_that_belong_there_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    inside = {3: '0.5,1,"two\nlines, and a comma"', 4: '0.5,1,"a ""word"""', 5: '0.5,1,12" pipe', 6: "0.5,1,", 7: '0.5,1,"x"y'}
+    inside = {3: '0.5,1,"two\nlines, and a comma" ', 4: '0.5,1,"a ""word"""', 5: '0.5,1,12" pipe', 6: "0.5,1,", 7: '0.5,1,"x"y'}
     path.write_bytes(text_with(inside))
     assert fb.engines.fit(str(path), score="p", label="y", calibrator=fb.UniformMassBinning(2)).n_samples == 2000
 

@@ -360,3 +360,10 @@ def test_the_word_for_a_missing_value_is_text_like_any_other(tmp_path: Path) -> 
     path.write_text("p,y,region\n0.5,1,NA\n0.5,1,\n")
     with pytest.raises(fb.InputError, match="region is NULL in 1"):
         fb.engines.fit(str(path), calibrator=calibrator, score="p", label="y", segment="region")
+
+
+@pytest.mark.parametrize("delimiter", ["\u00a7", "||", 7])
+def test_a_delimiter_is_one_character_of_ascii(delimiter: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("p,y\n0.5,1\n")
+    with pytest.raises(fb.InputError, match=r"delimiter is .*; it is one character of ASCII"):
+        open_table(tmp_path / "a.csv", delimiter)

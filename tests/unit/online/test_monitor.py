@@ -281,20 +281,35 @@ def test_a_batch_that_is_sorted_by_label_is_refused(direction: int) -> None:
     labels = (rng.random(100) < np.where(scores > 0.5, 0.5, 0.3)).astype(int)
     order = np.argsort(direction * labels, kind="stable")
     monitor = fb.online.CalibrationMonitor(TWO_BINS, tolerance=0.05)
-    said = "labels 0 come before the labels 1" if direction == 1 else "labels 1 come before the labels 0"
-    with pytest.raises(fb.InputError, match=f"labels are sorted: in every bin all {said}; .* or use update_counts"):
-        monitor.update(scores[order], labels[order])
+    for rows in (order, np.roll(order, 1), np.roll(order, 30)):
+        with pytest.raises(fb.InputError, match=r"labels are sorted: in every bin .* together; .* or use update_counts"):
+            monitor.update(scores[rows], labels[rows])
     assert monitor.n_samples == 0
     bins = TWO_BINS.assign(scores)
     assert not monitor.update_counts(np.bincount(bins), np.bincount(bins, labels).astype(int))
     assert not monitor.update(scores, labels)
 
 
+def test_a_batch_that_is_sorted_by_the_true_class_is_refused() -> None:
+    rng = np.random.default_rng(3)
+    P = rng.dirichlet(np.ones(3), 300)
+    truth = (rng.random((300, 1)) > P.cumsum(axis=1)[:, :2]).sum(axis=1)
+    models = fb.multi.ClassWiseBinning(calibrator=fb.UniformMassBinning(2)).fit(P, truth).model_
+    for order, is_refused in ((np.arange(300), False), (np.argsort(truth, kind="stable"), True)):
+        labels = (np.arange(3) == truth[order, np.newaxis]).ravel()
+        monitor = fb.online.CalibrationMonitor(models, tolerance=0.1)
+        if is_refused:
+            with pytest.raises(fb.InputError, match="labels are sorted"):
+                monitor.update(P[order].ravel(), labels, cells=np.tile(models.cells, 300))
+        else:
+            assert not monitor.update(P[order].ravel(), labels, cells=np.tile(models.cells, 300))
+
+
 def test_what_chance_leaves_sorted_is_taken() -> None:
-    """Few labels, one label alone, and bins of which one is sorted in the other direction, or not at all."""
+    """Few labels, one label alone, and bins of which one is not sorted."""
     scores = np.repeat([0.25, 0.75], 40)
     half = np.repeat([0, 1], 20)
-    for labels in ([*half, *half[::-1]], [*half, *np.tile([0, 1], 20)], [0] * 80, [1] * 80, [0] * 79 + [1]):
+    for labels in ([*half, *np.tile([0, 1], 20)], [0] * 80, [1] * 80, [0] * 79 + [1]):
         monitor = fb.online.CalibrationMonitor(TWO_BINS, tolerance=0.05)
         monitor.update(scores, labels)
         assert monitor.n_samples == 80
