@@ -13,8 +13,8 @@ cdef enum QuoteState:
 cdef class Quotes:
     """Finds a mark that is left open: lines up to the next one, or to the end, are one value, and rows are lost.
 
-    Such a value goes over a line end, and behind it and spaces stands no delimiter and no line end; or it never ends. O(n), at the
-    speed of memory where marks are few.
+    Such a value goes over a line end, and behind it and spaces stands no delimiter and no line end; or it never ends. O(n),
+    at the speed of memory where marks are few.
     """
 
     cdef unsigned char delimiter, before

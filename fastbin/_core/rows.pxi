@@ -81,8 +81,8 @@ cdef bint is_fast(scores, keys, bint judges):
 
 
 cdef bint are_plain_keys(const uint64_t *keys, size_t n) noexcept:
-    """Whether `as_key_array` takes these without a doubt: all are 0, or one is 2**32 or more, so that they are not ids, and none
-    comes near the reserved one, as a key in 2**32 does by chance.
+    """Whether `as_key_array` takes these without a doubt: all are 0, or one is 2**32 or more, so that they are not ids, and
+    none comes near the reserved one, as a key in 2**32 does by chance.
     """
     # 0.13 ns a key by two streams into one word; 0.24 by one stream, 0.36 by a compare of all 64 bits.
     cdef uint64_t seen = 0

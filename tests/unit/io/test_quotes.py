@@ -86,7 +86,7 @@ def test_standard_input_and_predictions(tmp_path: Path) -> None:
     model, output, data = tmp_path / "m.fbm", tmp_path / "out.csv", text_with({1000: '0.5,1,"note'})
     fb.ExplicitBinning([0.5]).fit([0.2, 0.7], [0, 1]).model_.save(model)
     command = [sys.executable, "-m", "fastbin", "predict", str(model), "-", "--score", "p", "-o", str(output)]
-    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    done = subprocess.run(command, input=data, capture_output=True, check=False, cwd=tmp_path)
     at = data.index(b'"') + 1
     assert done.returncode == 1
     assert f"standard input, byte {at:,}: a quotation mark is left open".encode() in done.stderr
