@@ -275,7 +275,7 @@ class _Law(NamedTuple):
 
 
 def _law(cells: CellCounts) -> _Law | None:
-    """All tallies, if there are no more of them than draws would be."""
+    """All tallies; ``None`` of more than there would be draws."""
     if math.prod((cells.counts[:MOST_DRAWS] + 1).tolist()) > MOST_DRAWS:
         return None
     special, counts, p = special_functions(), cells.counts, cells.predictions

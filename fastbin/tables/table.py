@@ -161,13 +161,10 @@ def check_columns(called: str, names: Sequence[str], wanted: Iterable[str | None
 
 def check_roles(score: str, label: str, weight: str | None = None, segment: str | None = None) -> None:
     """Refuse one column as two of these. Segments may be those of equal scores, or of equal weights."""
-    for one, other, is_same in (
-        ("score", "label", score == label), ("score", "weight", score == weight), ("label", "weight", label == weight),
-        ("label", "segment", label == segment),
-    ):  # fmt: skip
-        if is_same:
-            name = score if one == "score" else label
-            raise InputError(f"the column {name!r} is both {one} and {other}", "name another column for one of them")
+    roles = {"score": score, "label": label, "weight": weight, "segment": segment}
+    for one, other in (("score", "label"), ("score", "weight"), ("label", "weight"), ("label", "segment")):
+        if roles[one] == roles[other]:
+            raise InputError(f"the column {roles[one]!r} is both {one} and {other}", "name another column for one of them")
 
 
 def sliced(batches: Iterable[Any], chunk_rows: int) -> Iterator[Any]:

@@ -131,7 +131,7 @@ class CsvTable(Table):
         at = quotes.left_open_at
         if at < 0:
             return
-        place = f"standard input, byte {at + 1:,}" if self.path == "-" else f"{self.path}, byte {at + 1:,}"
+        place = f"{_called(self.path)}, byte {at + 1:,}"
         if self.can_be_read_again:
             with self._open() as stream:
                 line, left = 1, at
@@ -170,7 +170,7 @@ class CsvTable(Table):
     def _record_place(self, record: int) -> str:
         """The line on which a record begins, where the header is record 0. Reads the file again, after an error."""
         if not self.can_be_read_again:
-            return f"{'standard input' if self.path == '-' else self.path}, row {record}"
+            return f"{_called(self.path)}, row {record}"
         line = 1
         with self._reworded_errors(), self._open() as stream:
             text = io.TextIOWrapper(io.BufferedReader(_Stream(stream.read)), encoding="latin-1", newline="")
@@ -182,6 +182,10 @@ class CsvTable(Table):
                     record -= 1
                 line = reader.line_num + 1
         return f"{self.path}, line {line}"
+
+
+def _called(path: str) -> str:
+    return "standard input" if path == "-" else path
 
 
 def not_text(path: str, start: bytes) -> InputError:
@@ -203,7 +207,7 @@ def _other_kind(path: str, kind: str, suffix: str) -> InputError:
     """The error for a file of a kind that is read from a file with another name, and from no pipe."""
     if os.path.isfile(path):
         return InputError(f"{path} is {kind}, and its name says CSV", f"give it a name that ends in {suffix}")
-    problem = f"{'standard input' if path == '-' else path} is {kind}, and a pipe is read as CSV"
+    problem = f"{_called(path)} is {kind}, and a pipe is read as CSV"
     return InputError(problem, "unpack it first, or name the file" if suffix.startswith(".csv.") else "name the file")
 
 
@@ -223,7 +227,8 @@ class _Stream(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data, self._start = self._start[:size], self._start[size:]
+        end = len(self._start) if size < 0 else size
+        data, self._start = self._start[:end], self._start[end:]
         data = data or self._read(size)
         if self._watch is not None:
             self._watch(data)
