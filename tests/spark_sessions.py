@@ -43,6 +43,8 @@ SETTINGS = {
     "spark.log.level": "ERROR",
     # Else the bytes that are read from local files are not counted.
     "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
+    # Java's snappy loads the library for musl where musl is installed, and fails.
+    "spark.sql.parquet.compression.codec": "none",
 }
 
 

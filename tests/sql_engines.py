@@ -339,7 +339,7 @@ class Spark(OneByOne):
 
         self.loaded += 1
         path = self.folder / f"scores-{self.loaded}.parquet"
-        pq.write_table(as_arrow(columns), path)
+        pq.write_table(as_arrow(columns), path, compression="none")  # Java's snappy fails beside an installed musl
         self.session.read.parquet(str(path)).createOrReplaceTempView("scores")
 
     def column(self, query: str, name: str) -> list[Any]:

