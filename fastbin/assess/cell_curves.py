@@ -222,6 +222,7 @@ def smooth_ece(cells: CellCounts) -> Value:
 
 
 MOST_DRAWS, FEWEST_DRAWS, DRAWN_CELLS, MOST_POINTS = 999, 99, 10**7, 100
+UNLIKELY = 1e-9
 
 
 class Drawn(NamedTuple):
@@ -241,8 +242,8 @@ def draw(cells: CellCounts, blocks: Blocks, level: float) -> Drawn:
     With R draws, the share (1 + those at least as far out) / (1 + R) is a p-value at every n (Dwass 1957; Barnard 1963), as
     calibrated labels and those drawn can be exchanged. The seed is a digest of the cells: the same cells have the same
     p-value, and other labels other draws, so that no one set of draws decides how often calibrated labels are contradicted.
-    Of at most 999 different tallies each is common, and its one set of draws would decide: all are looked at instead, each with
-    its chance.
+    Of at most 999 likely tallies each is common, and its one set of draws would decide: all are looked at instead, each with
+    its chance, and all others count as farther out.
     """
     p, counts = cells.predictions, cells.counts
     places = _places(cells)
@@ -268,21 +269,40 @@ def draw(cells: CellCounts, blocks: Blocks, level: float) -> Drawn:
 
 
 class _Law(NamedTuple):
-    """Every tally that calibrated labels can have, and its chance."""
+    """The tallies that calibrated labels are likely to have."""
 
     ones: Int64s  # (tallies, cells)
     chances: Float64s
+    others: float  # the chance of all other tallies
 
 
 def _law(cells: CellCounts) -> _Law | None:
-    """All tallies; ``None`` of more than there would be draws."""
-    if math.prod((cells.counts[:MOST_DRAWS] + 1).tolist()) > MOST_DRAWS:
-        return None
+    """All tallies but some of a chance of about `UNLIKELY` together; ``None`` of more than there would be draws."""
     special, counts, p = special_functions(), cells.counts, cells.predictions
-    ones = np.array(list(itertools.product(*(range(count + 1) for count in counts.tolist()))), np.int64)
-    choices = special.gammaln(counts + 1.0) - special.gammaln(ones + 1.0) - special.gammaln(counts - ones + 1.0)
-    chances = np.exp((choices + special.xlogy(ones, p) + special.xlog1py(counts - ones, -p)).sum(axis=1))
-    return _Law(ones, chances / chances.sum())
+    tail = UNLIKELY / (2.0 * len(counts))  # at either end of a cell
+    varies = (counts * p > tail) & (counts * (1.0 - p) > tail)
+    if len(counts) > MOST_DRAWS or 2 ** int(varies.sum()) > MOST_DRAWS:
+        return None
+    low = np.where(counts * p > tail, counts, 0)
+    high = low.copy()
+    n, q = counts[varies], p[varies]
+    low[varies] = np.nan_to_num(special.bdtrik(tail, n, q)).astype(np.int64)
+    high[varies] = n - np.nan_to_num(special.bdtrik(tail, n, 1.0 - q)).astype(np.int64)
+    if math.prod((high - low + 1).tolist()) > MOST_DRAWS:
+        return None
+    ranges = [np.arange(*ends) for ends in zip(low.tolist(), (high + 1).tolist(), strict=True)]
+    chances = np.ones(1)
+    for k, n_rows, chance in zip(ranges, counts.tolist(), p.tolist(), strict=True):
+        chances = np.outer(chances, _binomial(k, n_rows, chance)).ravel()
+    left_out = np.where(low > 0, special.bdtr(low - 1, counts, p), 0.0) + special.bdtrc(high, counts, p)
+    return _Law(np.array(list(itertools.product(*ranges)), np.int64), chances, math.fsum(left_out))
+
+
+def _binomial(k: Int64s, n: int, p: float) -> Float64s:
+    """The chances of successive numbers of successes, given that it is one of them; by ratios, which large numbers leave exact."""
+    logs = np.cumsum([0.0, *np.log((n - k[:-1]) * p / (k[1:] * (1.0 - p)))])
+    weights: Float64s = np.exp(logs - logs.max())
+    return weights / weights.sum()
 
 
 def _draws(cells: CellCounts) -> Iterator[Int64s]:
@@ -304,7 +324,7 @@ def _share(found: Float64s, law: _Law | None, seen: float) -> float:
     """The p-value; numbers that differ by rounding alone are equal, which only makes it larger."""
     reached = found >= seen - 1e-12 * (1.0 + abs(seen))
     if law is not None:
-        return min(1.0, math.fsum(law.chances[reached]))
+        return min(1.0, math.fsum(law.chances[reached]) + law.others)
     return float((1 + int(reached.sum())) / (1 + len(found)))
 
 
@@ -313,8 +333,9 @@ def _ends(found: Float64s, law: _Law | None, level: float) -> Float64s:
     if law is not None:
         order = np.argsort(found, axis=0)
         reached = np.cumsum(law.chances[order], axis=0)
-        below = (reached - law.chances[order] <= level / 2.0).sum(axis=0) - 1
-        above = np.minimum((reached < 1.0 - level / 2.0).sum(axis=0), len(order) - 1)
+        each = max(0.0, level / 2.0 - law.others)  # at either end, where all other tallies may lie
+        below = (reached - law.chances[order] <= each).sum(axis=0) - 1
+        above = np.minimum((reached < reached[-1] - each).sum(axis=0), len(order) - 1)
         return np.take_along_axis(np.take_along_axis(found, order, axis=0), np.stack([below, above]), axis=0)
     ordered = np.sort(found, axis=0)
     rank = max(0, int(level / 2.0 * (len(found) + 1)) - 1)

@@ -116,7 +116,7 @@ class Opened:
     @property
     def names(self) -> list[str]:
         """The names of the columns of a table of an engine; those that are there twice, twice."""
-        if hasattr(self.native, "collect_schema"):
+        if self.package == "polars":  # not by attribute: a frame of Spark Connect has a column for every name
             return list(self.native.collect_schema().names())
         return list(self.native.schema.names if self.package == "pyarrow" else self.native.columns)
 

@@ -321,6 +321,10 @@ class SparkTable(SqlTable):
     def full_types(self) -> dict[str, str]:
         return {field.name: field.dataType.simpleString() for field in self.native.schema.fields}
 
+    @property
+    def _has_arrow(self) -> bool:
+        return hasattr(type(self.native), "toArrow")  # from Spark 4 on; an object of Spark Connect has every attribute
+
     def _of(self, native: Any) -> Self:
         return type(self)(native, self._partitions)
 
@@ -329,7 +333,7 @@ class SparkTable(SqlTable):
 
     def join(self, table: Mapping[str, Array], on: str) -> Self:
         session, table = self.native.sparkSession, {**table, on: table[on].astype(np.int64)}
-        if hasattr(self.native, "toArrow"):  # from Spark 4 on
+        if self._has_arrow:
             small = session.createDataFrame(pyarrow().table(dict(table)))
         else:
             rows = list(zip(*(column.tolist() for column in table.values()), strict=True))
@@ -359,7 +363,7 @@ class SparkTable(SqlTable):
         return list(self.native.collect())
 
     def arrays(self) -> dict[str, Array]:
-        if hasattr(self.native, "toArrow"):
+        if self._has_arrow:
             return arrays_of(self.native.toArrow())
         rows = self.native.collect()
         return {name: np.array([row[name] for row in rows]) for name in self.native.columns}

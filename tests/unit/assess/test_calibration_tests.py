@@ -267,10 +267,15 @@ def test_chances_are_those_over_all_labels(n_draws: int) -> None:
         ({0.1: 33}, "mcb_brier", 0.01),
         ({0.1: 24}, "mcb_brier", 0.005),
         ({0.05: 80}, "ecce_simulated", 0.002),
+        ({0.007: 78, 0.0214: 122}, "ecce_simulated", 0.05),
+        ({0.0038: 41, 0.0089: 54}, "ecce_simulated", 0.01),
+        ({0.000268: 3124}, "mcb_brier", 0.05),
     ],
 )
 def test_few_tallies_keep_every_level(cells: dict[float, int], name: str, level: float) -> None:
-    """Over all tallies with their chances: when each had one set of draws, these were .0588, .0141, .0075 and .0051."""
+    """Over all tallies with their chances. Where few are likely and each had one set of draws, these were .0588, .0141, .0075, .0051,
+    .0597, .0137 and .0529.
+    """
     predictions, chance = np.repeat(list(cells), list(cells.values())), 0.0
     for ones in itertools.product(*(range(n + 1) for n in cells.values())):
         own = math.prod(float(binom.pmf(k, n, p)) for k, (p, n) in zip(ones, cells.items(), strict=True))
