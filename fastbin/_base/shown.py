@@ -1,9 +1,15 @@
-"""How text that comes from files, tables and models is printed: nothing of it can move the cursor or hide other text."""
+"""How texts and numbers are printed.
+
+Nothing in a text of files, tables and models can move the cursor or hide other text. A small number is not printed as 0, and an
+interval that is rounded still holds.
+"""
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 
@@ -36,3 +42,40 @@ def first_few(items: Sequence[Any], limit: int, say: Callable[[Any], str] = str)
     'a, b and 1 more'
     """
     return ", ".join(map(say, items[:limit])) + (f" and {len(items) - limit} more" if len(items) > limit else "")
+
+
+NOISE = 1e-12  # what is smaller may be the rounding of sums, and is shown as 0
+
+
+def rounded(number: float, places: int = 4, direction: str = "") -> str:
+    """A number with so many decimal places; with two digits that count, where it is small.
+
+    >>> rounded(0.12345), rounded(0.00012345), rounded(0.0), rounded(0.12341, direction=ROUND_CEILING)
+    ('0.1235', '0.00012', '0.0000', '0.1235')
+    """
+    if not math.isfinite(number):
+        return str(number)
+    if abs(number) >= NOISE:
+        places = max(places, 1 - math.floor(math.log10(abs(number))))
+    if not direction:
+        return f"{number:.{places}f}"
+    exact = Decimal(repr(float(number)))  # its shortest decimals: 0.1 is not above 0.1
+    return f"{exact.quantize(Decimal(1).scaleb(-places), direction):f}"
+
+
+def rounded_up(distance: float, places: int = 4) -> str:
+    """A distance as `rounded`, which is still a bound.
+
+    >>> rounded_up(0.12341), rounded_up(0.1234), rounded_up(0.0000123)
+    ('0.1235', '0.1234', '0.000013')
+    """
+    return rounded(distance, places, ROUND_CEILING)
+
+
+def outwards(low: float, high: float, places: int = 4, word: str = "to") -> str:
+    """An interval in words: its ends as `rounded`, the lower one down and the upper one up, so that it still holds.
+
+    >>> outwards(0.1, 0.12341), outwards(0.0, 4.96e-5, 3), outwards(0.99995, 1.0, 3)
+    ('0.1000 to 0.1235', '0.000 to 0.000050', '0.999 to 1.000')
+    """
+    return f"{rounded(low, places, ROUND_FLOOR)} {word} {rounded_up(high, places)}"

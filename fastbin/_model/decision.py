@@ -14,6 +14,7 @@ from fastbin._base.array_types import Int8s
 from fastbin._base.checks import check_number, check_scores
 from fastbin._base.errors import FormatError, InputError, InputTypeError
 from fastbin._base.json_kinds import FLAG, INTEGER, NUMBER, TEXT, JsonKind, list_of, read_object, record_of, unbounded
+from fastbin._base.shown import outwards
 from fastbin._base.table import Columns, Table, as_html, as_records
 from fastbin.guarantees.certificate import label_words, sureness
 
@@ -294,4 +295,5 @@ def _percent(share: float) -> str:
 
 
 def _range(ends: tuple[float, float]) -> str:
-    return f"{100.0 * ends[0]:.3g} to {100.0 * ends[1]:.3g} %"
+    low, high = (float(f"{100.0 * end:.15g}") for end in ends)
+    return f"{outwards(low, high, 1)} %"

@@ -12,10 +12,11 @@ import numpy as np
 from fastbin._base import html
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.errors import FormatError, GuaranteeError, MissingDependencyError
+from fastbin._base.shown import rounded_up
 from fastbin._base.table import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.schemes import SCHEMES
-from fastbin.guarantees.certificate import event_words, label_words, moved_words, rounded_up, sureness
+from fastbin.guarantees.certificate import event_words, label_words, moved_words, sureness
 
 Model = Any  # a BinnedModel, which lies above and hands itself down to here
 Models = Any  # a ModelSet, likewise

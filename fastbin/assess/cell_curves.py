@@ -299,7 +299,7 @@ def _law(cells: CellCounts) -> _Law | None:
 
 
 def _binomial(k: Int64s, n: int, p: float) -> Float64s:
-    """The chances of successive numbers of successes, given that it is one of them; by ratios, which large numbers leave exact."""
+    """The chances of successive numbers of successes, given that it is one of them; by ratios, as large numbers ask for."""
     logs = np.cumsum([0.0, *np.log((n - k[:-1]) * p / (k[1:] * (1.0 - p)))])
     weights: Float64s = np.exp(logs - logs.max())
     return weights / weights.sum()

@@ -16,7 +16,7 @@ from fastbin._base.checks import check_alpha, check_same_length
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import first_few, printable
+from fastbin._base.shown import first_few, printable, rounded_up
 from fastbin._base.table import Columns, Table, as_records
 from fastbin._fit.calibrator import Calibrator
 from fastbin.assess.bin_tests import BinSums
@@ -363,8 +363,9 @@ class GroupAudit(Judged):
         p_value = p_is(self.p_value)
         worst = max(self.groups, key=lambda group: group.epsilon)
         certified = (
-            f"The {self.n_samples:,} test samples themselves certify a distance of {worst.epsilon:.4f} in every group (the "
-            f"largest is that of {printable(worst.name)}), with probability at least {100.0 * (1.0 - self.test_level):g} %."
+            f"The {self.n_samples:,} test samples themselves certify a distance of {rounded_up(worst.epsilon)} in every group "
+            f"(the largest is that of {printable(worst.name)}), with probability at least "
+            f"{100.0 * (1.0 - self.test_level):g} %."
         )
         if found:
             where = "; ".join(f"{printable(group.name)} ({group._where(CONTRADICTED)})" for group in found[:MOST_NAMED])

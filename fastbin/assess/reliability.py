@@ -15,6 +15,7 @@ from fastbin._base.cells import Key
 from fastbin._base.checks import check_alpha, check_choice, check_flag
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.shown import rounded
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.multiclass import ClassRows, top_label_parts
 from fastbin.assess.samples import (
@@ -160,7 +161,7 @@ class ReliabilityTable(Table):
             about += f", of {len(self.parts):,} {'predicted ' if self.multiclass == 'top-label' else ''}classes"
         if self.intervals is not None:
             about += f"; {sureness(self.alpha or 1.0)} intervals{', all at once' if self.simultaneous else ' for each bin'}"
-        about += f"; mean gap ({'ECE' if self.multiclass is None else f'{self.multiclass} ECE'}) {self.ece():.4f}"
+        about += f"; mean gap ({'ECE' if self.multiclass is None else f'{self.multiclass} ECE'}) {rounded(self.ece())}"
         return about if self.chance_level is None else f"{about}; {by_chance(self.chance_level.ece, self.chance_level.ece_95)}"
 
     def _words(self) -> tuple[dict[str, list[str]], int]:
@@ -179,8 +180,8 @@ class ReliabilityTable(Table):
 
 def by_chance(mean: float, point: float) -> str:
     """The company of a calibration error, in words."""
-    said = f"a perfectly calibrated predictor would show {mean:.4f} by chance"
-    return said if math.isnan(point) else f"{said}, and more than {point:.4f} in one of 20 test sets"
+    said = f"a perfectly calibrated predictor would show {rounded(mean)} by chance"
+    return said if math.isnan(point) else f"{said}, and more than {rounded(point)} in at most one of 20 test sets"
 
 
 def exact_gaps(label_sums: Int64s, counts: Int64s, values: Float64s) -> Float64s:

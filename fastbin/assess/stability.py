@@ -11,6 +11,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.checks import check_choice, check_count, check_scores, refuse_first
 from fastbin._base.errors import InputError
+from fastbin._base.shown import rounded
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.cell_tests import chi_square_p
 from fastbin.assess.verdict import known, p_is
@@ -68,7 +69,7 @@ class PopulationStability(Table):
             named = ", ".join(map(str, empty[:4])) + (", ..." if len(empty) > 4 else "")
             return (
                 f"The population stability index of {sizes} is infinite, as one sample alone has rows in bin {named}; with 1/2 "
-                f"added to every count it is {self.smoothed:.4f}. Fewer bins, or bins put together, make it finite"
+                f"added to every count it is {rounded(self.smoothed)}. Fewer bins, or bins put together, make it finite"
             )
         if len(self.reference) == 1:
             return (
@@ -76,10 +77,10 @@ class PopulationStability(Table):
                 "more bins, or a reference of several scores"
             )
         size = "no notable" if self.index < MINOR else "a minor" if self.index < MAJOR else "a major"
-        chance = f"{self.expected:.4f} is expected by chance"
+        chance = f"{rounded(self.expected)} is expected by chance"
         if not math.isnan(self.p_value):
             chance += f", p {p_is(self.p_value)}"
-        told = f"The population stability index of {sizes} is {self.index:.4f}: {size} shift by the usual rule ({chance})"
+        told = f"The population stability index of {sizes} is {rounded(self.index)}: {size} shift by the usual rule ({chance})"
         if self.n_values is not None and self.n_values <= len(self.new):
             told += f". The reference has {self.n_values:,} different scores; moves between two of them are not seen"
         return told

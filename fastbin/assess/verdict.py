@@ -13,9 +13,10 @@ import numpy as np
 from fastbin._base import html
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.cells import Key
+from fastbin._base.shown import rounded_up
 from fastbin._base.table import Columns, Table, as_html, as_records
 from fastbin.assess.bin_tests import Sizes
-from fastbin.guarantees.certificate import event_words, name_bins, name_cell, name_cells, rounded_up, sureness
+from fastbin.guarantees.certificate import event_words, name_bins, name_cell, name_cells, sureness
 
 CONTRADICTED, CONFIRMED, NOT_CONTRADICTED, NO_CLAIM = "contradicted", "confirmed", "not contradicted", "no claim"
 MOST_NAMED = 4

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.shown import rounded_up
 from fastbin.cli import _options as options
 from fastbin.cli import _show
 from fastbin.cli._console import console, is_typed, note, say, say_json, show, text_table, working
@@ -386,7 +387,7 @@ def _show_audit(audit: GroupAudit) -> None:
         "test samples": [f"{group.n_samples:,}" for group in audit.groups],
         "bins": [f"{len(group.bins):,}" for group in audit.groups],
         "p": [f"{group.p_value:.3g}" for group in audit.groups],
-        "certified distance": [f"{group.epsilon:.4f}" for group in audit.groups],
+        "certified distance": [rounded_up(group.epsilon) for group in audit.groups],
         "promise": [group.verdict for group in audit.groups],
     }
     _show.print_table(console(), columns, 40)

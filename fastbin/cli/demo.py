@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s
+from fastbin._base.shown import rounded
 from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
@@ -58,7 +59,7 @@ def command(output: str | None, seed: int, alpha: float) -> None:
         out.print(line)
     out.print()
     before, after = fresh.error(fresh.says), fresh.error(fresh.served)
-    out.print(f"Expected calibration error on these: {before:.4f} before, {after:.4f} after.")
+    out.print(f"Expected calibration error on these: {rounded(before)} before, {rounded(after)} after.")
     out.print()
     if output is None:
         out.print("Next, with scores and outcomes of your own:")

@@ -16,6 +16,7 @@ from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import as_scores, check_alpha, check_choice, check_unit_interval, clip_scores
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
+from fastbin._base.shown import outwards
 from fastbin._base.table import Columns, Table
 from fastbin._fit.tally import check_per_bin
 from fastbin.decide.thresholds import check_cost
@@ -98,7 +99,7 @@ class Performance(Table):
     def _about(self) -> str:
         kind = "the labels that they will show" if self.about == "labels" else "rates in the long run"
         told = [
-            f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in self.intervals.items() if low == low and name != "cost"
+            f"{name} {outwards(low, high, 3)}" for name, (low, high) in self.intervals.items() if low == low and name != "cost"
         ]
         return (
             f"{self.n_positive:,} of {self.n_rows:,} rows are served at least {self.threshold:g} as the probability of "

@@ -26,12 +26,13 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import FormatError, InputError, InputTypeError, NotFittedError
 from fastbin._base.files import as_bytes
+from fastbin._base.shown import rounded_up
 from fastbin._base.table import Columns, Table
 from fastbin._base.tie_keys import hash_keys
 from fastbin._core.score import library_version
 from fastbin._fit.tally import Tally
 from fastbin.decide.pools import Pool, pool_of
-from fastbin.guarantees.certificate import event_words, rounded_up, sureness
+from fastbin.guarantees.certificate import event_words, sureness
 from fastbin.guarantees.stopping import Rule, labels_at_most, levels_after_stopping, looks_of, radius_of_counts, rule_for
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import beta_quantile, exact_ends

@@ -15,7 +15,7 @@ from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_choice
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
-from fastbin._base.shown import first_few, printable
+from fastbin._base.shown import first_few, printable, rounded_up
 from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.class_rates import n_cuts_of
@@ -410,7 +410,7 @@ class Certificate(Stated):
         if not self.terms:
             return ""
         terms = " ".join(f"{'-' if size < 0 else '+'} {abs(size):.5f} ({name})" for name, size in self.terms)
-        return f"Epsilon: {self.epsilon:.5f} = {terms.removeprefix('+ ')}.\n"
+        return f"Epsilon: {rounded_up(self.epsilon, 5)} = {terms.removeprefix('+ ')}.\n"
 
     def _sentence(self) -> _Words:
         left_out = ""
@@ -720,15 +720,6 @@ def label_words(event: str) -> str:
     ("the label 'default'", 'label 1')
     """
     return f"the label {event_words(event)}" if event else event_words(event)
-
-
-def rounded_up(epsilon: float) -> str:
-    """A distance with four decimal places that is still a bound.
-
-    >>> rounded_up(0.12341), rounded_up(0.1234)
-    ('0.1235', '0.1234')
-    """
-    return f"{math.ceil(epsilon * 1e4 - 1e-9) / 1e4:.4f}"
 
 
 def moved_words(model: Any) -> str:

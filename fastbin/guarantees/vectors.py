@@ -14,8 +14,9 @@ import numpy as np
 from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError
+from fastbin._base.shown import rounded_up
 from fastbin._base.table import Columns, Table, as_html
-from fastbin.guarantees.certificate import ABOUT, Stated, name_cells, rounded_up, sentences, sureness
+from fastbin.guarantees.certificate import ABOUT, Stated, name_cells, sentences, sureness
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import ends_of_rows, exact_ends
 

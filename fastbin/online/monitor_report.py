@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import SMALLEST_LEVEL
+from fastbin._base.shown import outwards, rounded
 from fastbin._base.table import Columns, Table
 from fastbin.guarantees.certificate import name_cell, sureness
 from fastbin.intervals import beta_binomial, sidak
@@ -72,21 +73,15 @@ class BinReport:
 
     def in_words(self, *, of_set: bool = False, best_start: int = 0) -> str:
         """The bin, what it serves, and what was seen; `of_set`: with the cell; from `best_start` on, if that is not 0."""
-        low, high = self.interval
         place = f"bin {self.bin} of {name_cell(self.cell)}" if of_set else f"bin {self.bin}"
-        since = f", and since outcome {best_start:,} between {self.interval_since[0]:.3f} and {self.interval_since[1]:.3f}"
+        since = f", and since outcome {best_start:,} between {outwards(*self.interval_since, 3, 'and')}"
         return (
-            f"{place} serves {self.value:.3f}, and since the monitor began its true rate was on average between "
-            f"{low:.3f} and {high:.3f}{since if best_start else ''}"
+            f"{place} serves {rounded(self.value, 3)}, and since the monitor began its true rate was on average between "
+            f"{outwards(*self.interval, 3, 'and')}{since if best_start else ''}"
         )
 
     def __str__(self) -> str:
         return self.in_words(of_set=self.cell is not None)
-
-
-def _range(ends: tuple[float, float]) -> str:
-    low, high = ends
-    return f"{low:.4f} to {high:.4f}"
 
 
 @dataclass(frozen=True)
@@ -187,12 +182,12 @@ class MonitorReport(Table):
         return {
             **of_set,
             "bin": [str(b.bin) for b in self.bins],
-            "served on average" if self.n_steps else "served": [f"{b.value:.4f}" for b in self.bins],
-            "tolerated": [_range(b.tolerated) for b in self.bins],
+            "served on average" if self.n_steps else "served": [rounded(b.value) for b in self.bins],
+            "tolerated": [outwards(*b.tolerated) for b in self.bins],
             "outcomes": [f"{b.count:,}" for b in self.bins],
-            "rate": ["" if b.rate is None else f"{b.rate:.4f}" for b in self.bins],
-            f"{sureness(self.alpha)} interval": [_range(b.interval) for b in self.bins],
-            **({since: [_range(b.interval_since) for b in self.bins]} if self.best_start else {}),
+            "rate": ["" if b.rate is None else rounded(b.rate) for b in self.bins],
+            f"{sureness(self.alpha)} interval": [outwards(*b.interval) for b in self.bins],
+            **({since: [outwards(*b.interval_since) for b in self.bins]} if self.best_start else {}),
             "evidence": [f"{b.max_e_value:.3g}" for b in self.bins],
             "found at": ["" if b.named_at is None else f"{b.named_at:,}" for b in self.bins],
         }

@@ -28,7 +28,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import printable
+from fastbin._base.shown import outwards, printable, rounded
 from fastbin._base.table import Columns, Table, as_html, as_text
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
@@ -161,28 +161,28 @@ class Scorecard:
         """The numbers that matter, by name, rounded, to be printed."""
         squared = interval = "unknown"
         if self.squared_ece is not None:
-            squared = f"{self.squared_ece.estimate:.5f}"
-            interval = "{:.5f} to {:.5f}".format(*self.squared_ece.interval)
+            squared = rounded(self.squared_ece.estimate, 5)
+            interval = outwards(*self.squared_ece.interval, 5)
         level, by_bin = self.chance_level, self.chance_by_bin
-        errors = {"expected calibration error": f"{self.ece:.4f}"}
+        errors = {"expected calibration error": rounded(self.ece)}
         if self.ece_by_bin is not None:
             errors = {
-                "expected calibration error by evidence bin (certified)": f"{self.ece_by_bin:.4f}",
+                "expected calibration error by evidence bin (certified)": rounded(self.ece_by_bin),
                 f"- by evidence bin, {CHANCE}": both_of(by_bin and (by_bin.ece, by_bin.ece_95)),
-                "expected calibration error in bins of the values (not certified)": f"{self.ece:.4f}",
+                "expected calibration error in bins of the values (not certified)": rounded(self.ece),
             }
         return {
             **errors,
             f"- {CHANCE}": both_of(level and (level.ece, level.ece_95)),
-            "90 % of the samples have a gap up to": f"{self.gap_90:.4f}",
-            "largest gap of a bin": f"{self.max_gap:.4f}",
+            "90 % of the samples have a gap up to": rounded(self.gap_90),
+            "largest gap of a bin": rounded(self.max_gap),
             f"- largest gap, {CHANCE}": both_of(level and (level.max_gap, level.max_gap_95)),
             "debiased squared error": squared,
             "- approximate interval": interval,
-            "Brier score": f"{self.brier.score:.4f}",
-            **{f"- {part}": f"{getattr(self.brier, part):.4f}" for part in BRIER_PARTS},
-            "log loss": "infinite" if math.isinf(self.log_loss) else f"{self.log_loss:.4f}",
-            "AUC": "unknown" if math.isnan(self.roc_auc) else f"{self.roc_auc:.4f}",
+            "Brier score": rounded(self.brier.score),
+            **{f"- {part}": rounded(getattr(self.brier, part)) for part in BRIER_PARTS},
+            "log loss": "infinite" if math.isinf(self.log_loss) else rounded(self.log_loss),
+            "AUC": "unknown" if math.isnan(self.roc_auc) else rounded(self.roc_auc),
             "distinct values": f"{self.n_values:,}",
         }
 
@@ -211,7 +211,7 @@ def both_of(level: tuple[float, float] | None) -> str:
     """The expectation and the 95 % point of an error, in words."""
     if level is None:
         return "unknown"
-    return f"{level[0]:.4f}" if math.isnan(level[1]) else f"{level[0]:.4f} ({level[1]:.4f})"
+    return rounded(level[0]) if math.isnan(level[1]) else f"{rounded(level[0])} ({rounded(level[1])})"
 
 
 def _of_chance(name: str, level: tuple[float, float] | None) -> dict[str, float | None]:
@@ -384,11 +384,13 @@ class Assessment(Table):
         """The promise, its test, and the calibration error; a sentence or two each."""
         promise = str(next(iter(self.certificates), "This model carries no finite-sample guarantee."))
         by_bin = self.after.ece_by_bin is not None
-        errors = [(card.ece_by_bin if by_bin else card.ece) for card in (self.after, self.before) if card is not None]
+        errors: list[Any] = [
+            (card.ece_by_bin if by_bin else card.ece) for card in (self.after, self.before) if card is not None
+        ]
         what = "expected calibration error by evidence bin" if by_bin else "expected calibration error"
-        ece = f"On {self.n_samples:,} test samples the {what} is {errors[0]:.4f}"
+        ece = f"On {self.n_samples:,} test samples the {what} is {rounded(errors[0])}"
         if self.before is not None:
-            ece += f", and that of the scores themselves {errors[1]:.4f}"
+            ece += f", and that of the scores themselves {rounded(errors[1])}"
         level = self.after.chance_by_bin if by_bin else self.after.chance_level
         ece += "" if level is None else f"; {by_chance(level.ece, level.ece_95)}"
         ece += "."
@@ -668,8 +670,8 @@ def cautions_of(found: Assessment) -> Iterator[str]:
         yield "The log loss is infinite: a bin of value 0 or 1 was wrong about a test sample. The Brier score is finite."
     if found.before is not None and found.after.brier.score > found.before.brier.score:
         yield (
-            f"On this test set the scores themselves have the smaller Brier score ({found.before.brier.score:.4f} against "
-            f"{found.after.brier.score:.4f}): what the bins blur outweighs what they correct."
+            f"On this test set the scores themselves have the smaller Brier score ({rounded(found.before.brier.score)} against "
+            f"{rounded(found.after.brier.score)}): what the bins blur outweighs what they correct."
         )
 
 

@@ -15,6 +15,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.files import SupportsWrite, write_bytes
 from fastbin._base.html import badge, bullets, escape, facts_table, folded, paragraph
+from fastbin._base.shown import rounded
 from fastbin._base.table import as_html, number_format
 from fastbin._model.provenance import in_words
 from fastbin._model.view import bin_words, facts
@@ -342,7 +343,7 @@ def cell_columns(assessment: Assessment) -> dict[str, list[str]]:
     cells = assessment.cells
 
     def text(numbers: Iterable[float | None]) -> list[str]:
-        return ["" if number is None else f"{number:.4f}" for number in numbers]
+        return ["" if number is None else rounded(number) for number in numbers]
 
     columns = {
         "bins": [f"{cell.n_bins:,}" for cell in cells],

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from fastbin._base.html import folded, paragraph
+from fastbin._base.shown import outwards, rounded, rounded_up
 from fastbin._base.table import as_html
 from fastbin.assess import ReliabilityTable
 from fastbin.assess.verdict import NEW_ROWS
@@ -86,14 +87,12 @@ def _of_check(assessment: VectorAssessment) -> str:
     bins = {"class": [str(row[0]) for row in rows], "raw score": [_range(row[1], row[2]) for row in rows]}
     seen = {
         "test samples": [f"{row[3]:,}" for row in rows],
-        "test rate": [f"{row[4]:.4f}" for row in rows],
-        "served": [f"{row[5]:.4f}" for row in rows],
+        "test rate": [rounded(row[4]) for row in rows],
+        "served": [rounded(row[5]) for row in rows],
     }
     told = {
-        "promised within": [f"{row[6]:.4f}" for row in rows],
-        f"rate - served: test interval ({sureness(check.test_level)}, all at once)": [
-            f"{low:.4f} to {high:.4f}" for low, high in (row[7] for row in rows)
-        ],
+        "promised within": [rounded_up(row[6]) for row in rows],
+        f"rate - served: test interval ({sureness(check.test_level)}, all at once)": [outwards(*row[7]) for row in rows],
         "verdict": [row[8] for row in rows],
     }
     return "".join(_unless_long(f"{len(rows):,} bins", {**bins, **each}) for each in (seen, told))
@@ -107,9 +106,9 @@ def _of_promise(assessment: VectorAssessment) -> str:
         "raw score": [_range(row[1], row[2]) for row in rows],
         "calibration samples": [f"{row[3]:,}" for row in rows],
         "with the class": [f"{row[4]:,}" for row in rows],
-        "served": [f"{row[5]:.4f}" for row in rows],
-        f"truth ({sureness(assessment.alpha)}, all at once)": [f"{row[6]:.4f} to {row[7]:.4f}" for row in rows],
-        "distance at most": [f"{row[8]:.4f}" for row in rows],
+        "served": [rounded(row[5]) for row in rows],
+        f"truth ({sureness(assessment.alpha)}, all at once)": [outwards(row[6], row[7]) for row in rows],
+        "distance at most": [rounded_up(row[8]) for row in rows],
     }
     return _unless_long(f"{len(rows):,} bins", words)
 
@@ -126,7 +125,7 @@ def _of_confusion(table: ReliabilityTable) -> str:
     first = next(iter(parts.values()))
     columns = {
         f"true: {key}": [
-            f"{rate:.4f} ({mean:.4f})"
+            f"{rounded(rate)} ({rounded(mean)})"
             for rate, mean in zip(part.positive_rates.tolist(), part.mean_predictions.tolist(), strict=True)
         ]
         for key, part in parts.items()

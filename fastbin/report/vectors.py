@@ -17,7 +17,7 @@ from fastbin._base.cells import Key, check_matrix, find_columns, refuse_other_or
 from fastbin._base.checks import check_alpha, check_same_length, check_sample_weight
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import printable
+from fastbin._base.shown import printable, rounded
 from fastbin._base.table import Columns, Table, as_html, as_records, as_text
 from fastbin.assess.reliability import by_chance
 from fastbin.assess.samples import N_BINS, ChanceLevel
@@ -86,13 +86,13 @@ class VectorScorecard:
         errors = {}
         for name, table in self.tables.items():
             level = table.chance_level
-            errors[NAMES[name]] = f"{table.ece():.4f}"
+            errors[NAMES[name]] = rounded(table.ece())
             errors[f"- {NAMES[name].split()[0]}, {CHANCE}"] = both_of(level and (level.ece, level.ece_95))
         return {
             **errors,
-            "Brier score": f"{self.brier:.4f}",
-            "log loss": "infinite" if math.isinf(self.log_loss) else f"{self.log_loss:.4f}",
-            "accuracy": f"{self.accuracy:.4f}",
+            "Brier score": rounded(self.brier),
+            "log loss": "infinite" if math.isinf(self.log_loss) else rounded(self.log_loss),
+            "accuracy": rounded(self.accuracy),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -236,8 +236,8 @@ class VectorAssessment(Table):
             level: ChanceLevel | None = after.chance_level
             said = "" if level is None else f"; {by_chance(level.ece, level.ece_95)}"
             errors.append(
-                f"On {self.n_samples:,} test samples the {NAMES[name]} is {after.ece():.4f}, and that of the raw probabilities "
-                f"{before.ece():.4f}{said}."
+                f"On {self.n_samples:,} test samples the {NAMES[name]} is {rounded(after.ece())}, and that of the raw "
+                f"probabilities {rounded(before.ece())}{said}."
             )
         return (promise, *(() if self.check is None else (str(self.check),)), *errors)
 
@@ -253,19 +253,19 @@ class VectorAssessment(Table):
         parts = list(zip((before.class_wise.parts or {}).values(), (after.class_wise.parts or {}).values(), strict=True))
 
         def means(table: assess.ReliabilityTable) -> str:
-            return f"{float(np.dot(table.masses, table.mean_predictions)):.4f}"
+            return rounded(float(np.dot(table.masses, table.mean_predictions)))
 
         return {
             "class": keys,
             "test samples": [f"{count:,}" for count in self.class_counts],
-            "rate": [f"{float(np.dot(own.masses, own.positive_rates)):.4f}" for _, own in parts],
+            "rate": [rounded(float(np.dot(own.masses, own.positive_rates))) for _, own in parts],
             "served, raw": [means(own) for own, _ in parts],
             "served": [means(own) for _, own in parts],
             "predicted": [f"{named[key].n_samples if key in named else 0:,}" for key in classes],
-            "error, raw": [f"{own.ece():.4f}" for own, _ in parts],
-            "error": [f"{own.ece():.4f}" for _, own in parts],
-            "by chance": ["" if own.chance_level is None else f"{own.chance_level.ece:.4f}" for _, own in parts],
-            "top-label error": [f"{named[key].ece():.4f}" if key in named else "" for key in classes],
+            "error, raw": [rounded(own.ece()) for own, _ in parts],
+            "error": [rounded(own.ece()) for _, own in parts],
+            "by chance": ["" if own.chance_level is None else rounded(own.chance_level.ece) for _, own in parts],
+            "top-label error": [rounded(named[key].ece()) if key in named else "" for key in classes],
             **({} if self.check is None else {"promise": [self.check.verdicts.get(key, "no claim") for key in classes]}),
         }
 
@@ -473,8 +473,8 @@ def _cautions_of(found: VectorAssessment) -> Iterator[str]:
         yield "The log loss of the raw probabilities is infinite: a class of probability 0 occurred."
     if found.after.brier > found.before.brier:
         yield (
-            f"On this test set the raw probabilities have the smaller Brier score ({found.before.brier:.4f} against "
-            f"{found.after.brier:.4f})."
+            f"On this test set the raw probabilities have the smaller Brier score ({rounded(found.before.brier)} against "
+            f"{rounded(found.after.brier)})."
         )
 
 

@@ -321,5 +321,6 @@ def test_the_report_speaks_of_the_average() -> None:
     monitor.update(np.full(4000, 0.2), rng.random(4000) < np.repeat([0.3, 0.6], 2000))
     (told,) = monitor.report().named
     assert told.interval[0] < 0.45 < told.interval[1] < 0.5
-    assert str(told).endswith(f"its true rate was on average between {told.interval[0]:.3f} and {told.interval[1]:.3f}")
+    low, high = math.floor(1e3 * told.interval[0]) / 1e3, math.ceil(1e3 * told.interval[1]) / 1e3
+    assert str(told).endswith(f"its true rate was on average between {low:.3f} and {high:.3f}")
     assert "What a rate is now may differ from its average." in str(monitor)

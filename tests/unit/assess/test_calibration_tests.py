@@ -273,8 +273,8 @@ def test_chances_are_those_over_all_labels(n_draws: int) -> None:
     ],
 )
 def test_few_tallies_keep_every_level(cells: dict[float, int], name: str, level: float) -> None:
-    """Over all tallies with their chances. Where few are likely and each had one set of draws, these were .0588, .0141, .0075, .0051,
-    .0597, .0137 and .0529.
+    """Over all tallies with their chances. Where few are likely and each had one set of draws, these were .0588, .0141, .0075,
+    .0051, .0597, .0137 and .0529.
     """
     predictions, chance = np.repeat(list(cells), list(cells.values())), 0.0
     for ones in itertools.product(*(range(n + 1) for n in cells.values())):

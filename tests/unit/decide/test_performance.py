@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -203,11 +204,20 @@ def test_all_rows_on_one_side() -> None:
     json.dumps(none.to_dict(), allow_nan=False)
 
 
+def test_bounds_of_rare_events_are_not_printed_as_certain() -> None:
+    rng = np.random.default_rng(0)
+    rare = fb.UniformMassBinning(4, monotone=True).fit(rng.random(100_000), rng.random(100_000) < 3e-5)
+    found = performance(rare.model_, rng.random(1000), 1e-5)
+    assert 0.0 < found.intervals["prevalence"][1] < 0.0005
+    low, high = re.search(r"prevalence ([\d.]+) to ([\d.]+),", str(found)).groups()  # type: ignore[union-attr]
+    assert float(low) <= found.intervals["prevalence"][0] <= found.intervals["prevalence"][1] <= float(high) < 0.0005
+
+
 def test_what_it_says() -> None:
     model = fitted(fb.UniformMassBinning(5, monotone=True))
     found = performance(model, batch(), 0.5, cost=(1, 2))
     low, high = found.intervals["recall"]
-    assert f"recall {low:.3f} to {high:.3f}" in str(found)
+    assert f"recall {math.floor(1e3 * low) / 1e3:.3f} to {math.ceil(1e3 * high) / 1e3:.3f}" in str(found)
     assert "at every threshold" in str(found)
     assert "<table" in found._repr_html_()
     assert [row["metric"] for row in found] == METRICS
