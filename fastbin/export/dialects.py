@@ -54,6 +54,14 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def standard_text(text: str, engine: str = "standard SQL") -> str:
+    """No way to write a NUL is everywhere alike."""
+    if "\0" in text:
+        problem = f"has the cell {text!r}, and a text of {engine} holds no NUL"
+        raise InputError(problem, "give this cell another key", argument="models")
+    return quoted(text)
+
+
 def duckdb_text(text: str) -> str:
     """A literal ends at a NUL."""
     return "||chr(0)||".join(map(quoted, text.split("\0")))
@@ -66,10 +74,8 @@ def sqlite_text(text: str) -> str:
 
 def postgresql_text(text: str) -> str:
     """With backslashes in the form that both settings of standard_conforming_strings read alike."""
-    if "\0" in text:
-        remedy = "give this cell another key"
-        raise InputError(f"has the cell {text!r}, and a text of PostgreSQL holds no NUL", remedy, argument="models")
-    return "E" + quoted(text.replace("\\", "\\\\")) if "\\" in text else quoted(text)
+    plain = standard_text(text, "PostgreSQL")
+    return "E" + plain.replace("\\", "\\\\") if "\\" in text else plain
 
 
 def spark_text(text: str) -> str:
@@ -178,7 +184,7 @@ _ALL = (
     Dialect("datafusion", scientific, duckdb_text, "DOUBLE", as_double="(CAST({} AS {}) + 0.0)", lookup="range"),
     # A trim of several characters is of 2023, as are LEAST and GREATEST.
     Dialect(
-        "ansi", scientific, quoted, "DOUBLE PRECISION", string="VARCHAR(4000)", as_text="CAST({} AS VARCHAR(4000))",
+        "ansi", scientific, standard_text, "DOUBLE PRECISION", string="VARCHAR(4000)", as_text="CAST({} AS VARCHAR(4000))",
         key_form="CHAR_LENGTH({0}) = {3} AND LTRIM({0}, {1}) = {2}", lookup="range",
     ),
     Dialect("polars", scientific, quoted, "DOUBLE"),

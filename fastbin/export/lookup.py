@@ -131,6 +131,12 @@ class SqlTables:
         return f"WITH {', '.join(each.as_values for each in self.filled)}\n{self.query}"
 
 
+# Columns of these tables, without the table before them.
+OWN_COLUMN = re.compile(
+    r"""(?<![\w.$"`])["`]?(fastbin_(?:model|cell|answer|low|high|lower|upper|lower_key|upper_key))(?!\w)""", re.IGNORECASE
+)
+
+
 class TableNames(NamedTuple):
     """The names of the tables that are made, of the user's rows, and of the column with the answer."""
 
@@ -144,6 +150,11 @@ def tables_of(
     form: PartSteps, what: str, score: str, cell: str | None, key: str | None, names: TableNames, dialect: Dialect, about: str
 ) -> SqlTables:
     """The steps of a model, whose number is 0, or of a set with its cells, as tables, and the query that reads them."""
+    for name, expression in (("score", score), ("cell", cell), ("tie_key", key)):
+        shadowed = expression and OWN_COLUMN.search(expression)
+        if shadowed:  # inside the query it would be that of the table of steps, or of neither
+            problem = f"names the column {shadowed[1]}, and the table of steps has one of that name"
+            raise InputError(problem, f"write s.{shadowed[1]}, as s is the table of the rows", argument=name, value=expression)
     filled = [_steps_table(form, what, names.steps, dialect)]
     filled += [] if cell is None else [_cells_table(form, names.cells, dialect)]
     lookup = _lookup(form, what, score, cell, key, dialect)

@@ -108,11 +108,14 @@ class _Sql(NamedTuple):
     answer: str
     source: str
     columns: dict[str, Array]
-    nothing: int  # what stands for NULL among integers
+    nothing: int | None  # what stands for NULL among answers that are integers; None where they are doubles
+    is_null_alone: bool  # no other answer may be that integer
 
 
 def run_sql(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     """An expression, or tables and a query, over a table whose columns have the names that the text uses."""
+    if "\0" in text:
+        raise Failed("it holds a NUL, at which a statement ends")
     runners = {"duckdb": _in_duckdb, "ansi": _in_duckdb, "sqlite": _in_sqlite, "polars": _in_polars}
     if names.dialect is None:
         raise CannotRun("the text of SQL does not say its dialect; give it as dialect")
@@ -132,12 +135,9 @@ def run_sql(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     is_script = bool(statements)
     query = last if is_script else f"SELECT {ROW}, {text} AS {ANSWER} FROM {names.source} AS s"
     answer = names.answer or names.what if is_script else ANSWER
-    ran = runners[names.dialect](_Sql(statements, query, answer, names.source, columns, INTEGERS.get(names.what, -1)))
-    try:
-        column = ran.columns[answer].astype(np.int32 if names.what in INTEGERS else np.float64)
-    except (TypeError, ValueError):
-        raise Failed(f"it gives {ran.columns[answer].dtype} for {names.what}, and numbers are expected") from None
-    return Ran(ran.engine, {names.what: column})
+    nothing, is_null_alone = INTEGERS.get(names.what), names.what == "bin" and rows.cells is None
+    ran = runners[names.dialect](_Sql(statements, query, answer, names.source, columns, nothing, is_null_alone))
+    return Ran(ran.engine, {names.what: ran.columns[answer]})
 
 
 def _sqlite() -> Any:
@@ -172,9 +172,23 @@ def _quoted(name: str) -> str:
 
 
 def _in_order(sql: _Sql, at: Any, answers: list[Any]) -> Array:
-    """Answers in the order of their rows: NULL as NaN, and in a column of integers as the integer that stands for it."""
-    is_whole = any(type(answer) is int for answer in answers)
-    column = np.array([(sql.nothing if is_whole else np.nan) if answer is None else answer for answer in answers])
+    """Answers in the order of their rows: NULL as NaN, and in a column of integers as the integer that stands for it.
+
+    An answer of another type is none, also where it has the same value: other rows may have others.
+    """
+    is_whole = sql.nothing is not None
+    kinds, limits = ((int,) if is_whole else (int, float)), np.iinfo(np.int32)
+    for answer in answers:
+        if answer is not None and (type(answer) not in kinds or (is_whole and not limits.min < answer <= limits.max)):
+            expected = "integers" if is_whole else "doubles"
+            raise Failed(f"it gives {answer!r} of type {type(answer).__name__}, and {expected} are expected")
+    # A number for NULL is told from what stands for NULL.
+    nothing, mistaken = (sql.nothing, limits.min) if is_whole else (math.nan, math.inf)
+    is_mistaken = [(sql.is_null_alone and answer == nothing) or answer != answer for answer in answers]
+    column = np.array(
+        [nothing if each is None else mistaken if wrong else each for each, wrong in zip(answers, is_mistaken, strict=True)],
+        np.int32 if is_whole else np.float64,
+    )
     order = np.argsort(np.asarray(at, np.int64), kind="stable")
     if not np.array_equal(np.asarray(at)[order], np.arange(len(column))):
         raise Failed("the query does not give each row once")
@@ -194,10 +208,13 @@ def _in_duckdb(sql: _Sql) -> Ran:
         try:
             for statement in sql.statements:
                 connection.execute(statement)
-            given = connection.execute(f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})").fetchnumpy()
+            query = f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})"
+            given = connection.execute(query).fetchall()
         except duckdb.Error as error:
             raise Refused(f"DuckDB says: {error}") from None
-    return Ran(f"DuckDB {duckdb.__version__}", {sql.answer: _in_order(sql, given[ROW], given[sql.answer].tolist())})
+    return Ran(
+        f"DuckDB {duckdb.__version__}", {sql.answer: _in_order(sql, [row[0] for row in given], [row[1] for row in given])}
+    )
 
 
 def _in_sqlite(sql: _Sql) -> Ran:
@@ -257,7 +274,10 @@ def run_onnx(graph: bytes, rows: RowsToScore, names: SqlNames) -> Ran:
             raise Failed(f"the graph asks for {name}, which the model does not need")
         if name in inputs and column is not None:
             columns[name] = column
-    properties = session.get_modelmeta().custom_metadata_map
+    try:
+        properties = session.get_modelmeta().custom_metadata_map
+    except UnicodeDecodeError as error:
+        raise Failed(f"a text among its properties is no UTF-8: {error}") from None
     tensors = {name.removeprefix(OUTPUT_KEY): tensor for name, tensor in properties.items() if name.startswith(OUTPUT_KEY)}
     if not tensors:
         raise Failed(f"the graph has no property {OUTPUT_KEY}value or the like, which says what its outputs are")

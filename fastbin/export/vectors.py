@@ -7,6 +7,7 @@ expressions of a step back into the next one, which multiplies them with each st
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -64,15 +65,15 @@ def vector_query(
 
     `value_of` writes the value that a binary model gives to a score, the name of a column of doubles in [0, 1].
     """
-    columns = _output_names(model, names.output)
-    steps = _steps(model, scores, dialect, value_of)
-    *before, last = [*steps, *_values(model, columns, dialect)]
+    columns, own = _output_names(model, names.output), _own_prefix(model, scores, names.output)
+    steps = _steps(model, scores, own, dialect, value_of)
+    *before, last = [*steps, *_values(model, columns, own, dialect)]
     before_query, after_query = KEPT.get(dialect.name, ("", ""))
     texts = []
     rows = f"{names.source} AS s"
     for at, step in enumerate(before, 1):
-        texts.append(f"fastbin_step{at} AS {before_query}({_select(step, rows, 's.*' if at == 1 else '*')}{after_query})")
-        rows = f"fastbin_step{at}"
+        texts.append(f"{own}step{at} AS {before_query}({_select(step, rows, 's.*' if at == 1 else '*')}{after_query})")
+        rows = f"{own}step{at}"
     tables = ",\n".join(texts)
     return f"{comment(_description(model, columns, dialect))}\nWITH {tables}\n{_select(last, rows, '*')}"
 
@@ -90,6 +91,12 @@ def _output_names(model: VectorModel, output: str) -> list[str]:
     return names
 
 
+def _own_prefix(model: VectorModel, scores: Sequence[str], output: str) -> str:
+    """How the names of this query's results begin: those of another query, over whose answer it may run, begin otherwise."""
+    told = "\0".join([digest_of(model), output, *scores])
+    return f"fastbin_{hashlib.sha256(told.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}_"
+
+
 def _description(model: VectorModel, columns: Iterable[str], dialect: Dialect) -> list[str]:
     return [
         f"fastbin {library_version()}, model sha256 {digest_of(model)}",
@@ -105,8 +112,8 @@ def _description(model: VectorModel, columns: Iterable[str], dialect: Dialect) -
 # ------------------------------------------------------------------------------------------------- the map
 
 
-def _of(letter: str, k: int) -> list[str]:
-    return [f"fastbin_{letter}{number}" for number in range(1, k + 1)]
+def _of(own: str, letter: str, k: int) -> list[str]:
+    return [f"{own}{letter}{number}" for number in range(1, k + 1)]
 
 
 def _at_least(expression: str, least: str) -> str:
@@ -119,11 +126,11 @@ def _greatest(names: Sequence[str], dialect: Dialect) -> str:
 
 
 def _steps(
-    model: VectorModel, scores: Sequence[str], dialect: Dialect, value_of: Callable[[BinnedModel, str], str]
+    model: VectorModel, scores: Sequence[str], own: str, dialect: Dialect, value_of: Callable[[BinnedModel, str], str]
 ) -> list[Step]:
     """From the columns to the exponents u and the greatest of them, as csrc/src/vector.c."""
     vector, number, k = model.vector, dialect.number, len(scores)
-    p, z, q, u = (_of(letter, k) for letter in "pzqu")
+    p, z, q, u = (_of(own, letter, k) for letter in "pzqu")
     answered = [is_answered(each, None, 0.0, 1.0, dialect) for each in scores]
     # Polars 1.0 wants an ELSE.
     casts = [dialect.cast(each) for each in scores]
@@ -144,54 +151,55 @@ def _steps(
             mixed = [f"{number(weight)} * {each}" for each, weight in zip(z, row, strict=True) if weight != 0.0]
             exponents[at] += f" + ({' + '.join(mixed)})" if mixed else ""
     if vector.keep_top:
-        second.append((_greatest(p, dialect), "fastbin_largest"))
+        second.append((_greatest(p, dialect), f"{own}largest"))
     third = list(zip(exponents, u, strict=True))
     if vector.keep_top:
-        places = (f"WHEN {each} = fastbin_largest THEN {at}" for at, each in enumerate(p, 1))
-        third.append((f"CASE {' '.join(places)} ELSE NULL END", "fastbin_top"))
-    return [list(zip(given, p, strict=True)), second, third, [(_greatest(u, dialect), "fastbin_most")]]
+        places = (f"WHEN {each} = {own}largest THEN {at}" for at, each in enumerate(p, 1))
+        third.append((f"CASE {' '.join(places)} ELSE NULL END", f"{own}top"))
+    return [list(zip(given, p, strict=True)), second, third, [(_greatest(u, dialect), f"{own}most")]]
 
 
-def _values(model: VectorModel, columns: Sequence[str], dialect: Dialect) -> list[Step]:
+def _values(model: VectorModel, columns: Sequence[str], own: str, dialect: Dialect) -> list[Step]:
     """From the exponents to the values."""
     vector, number, k = model.vector, dialect.number, len(columns)
-    u, e, v = (_of(letter, k) for letter in "uev")
+    u, e, v = (_of(own, letter, k) for letter in "uev")
     least = number(-GREATEST_SIZE)
-    powers = [(f"exp({_at_least(f'({each} - fastbin_most)', least)})", name) for each, name in zip(u, e, strict=True)]
-    total = [(f"{number(1.0 - vector.of_priors)} / ({' + '.join(e)})", "fastbin_share")]
+    powers = [(f"exp({_at_least(f'({each} - {own}most)', least)})", name) for each, name in zip(u, e, strict=True)]
+    total = [(f"{number(1.0 - vector.of_priors)} / ({' + '.join(e)})", f"{own}share")]
     priors = (vector.of_priors * vector.priors).tolist()
-    values = [f"fastbin_share * {each} + {number(prior)}" for each, prior in zip(e, priors, strict=True)]
+    values = [f"{own}share * {each} + {number(prior)}" for each, prior in zip(e, priors, strict=True)]
     if not vector.keep_top:
         return [powers, total, list(zip(values, columns, strict=True))]
-    return [powers, total, list(zip(values, v, strict=True)), *_keep_top(v, columns, dialect)]
+    return [powers, total, list(zip(values, v, strict=True)), *_keep_top(v, columns, own, dialect)]
 
 
-def _keep_top(v: Sequence[str], columns: Sequence[str], dialect: Dialect) -> list[Step]:
+def _keep_top(v: Sequence[str], columns: Sequence[str], own: str, dialect: Dialect) -> list[Step]:
     """The level of the top column is the mean of its value and of all that lie above the level.
 
     All are taken less the value of the top column. The level reaches an entry that is at most the sum of all by which others
     lie above it; the mean is that of the entries above the greatest one that it reaches.
     """
-    d, g = _of("d", len(v)), _of("g", len(v))
-    zero, below = dialect.number(0.0), dialect.number(JUST_BELOW)
-    held = " ".join(f"WHEN {at} THEN {each}" for at, each in enumerate(v, 1))
-    above = [f"CASE WHEN {each} > fastbin_held THEN {each} - fastbin_held ELSE {zero} END" for each in v]
+    d, g = _of(own, "d", len(v)), _of(own, "g", len(v))
+    top, held, reached, level, below = (f"{own}{word}" for word in ("top", "held", "reached", "level", "below"))
+    zero, just_below = dialect.number(0.0), dialect.number(JUST_BELOW)
+    found = " ".join(f"WHEN {at} THEN {each}" for at, each in enumerate(v, 1))
+    above = [f"CASE WHEN {each} > {held} THEN {each} - {held} ELSE {zero} END" for each in v]
     excess = [f"{each} - ({' + '.join(_greatest([f'{other} - {each}', zero], dialect) for other in d)})" for each in d]
-    reached = [f"CASE WHEN {gap} <= {zero} THEN {each} ELSE {zero} END" for gap, each in zip(g, d, strict=True)]
+    reaches = [f"CASE WHEN {gap} <= {zero} THEN {each} ELSE {zero} END" for gap, each in zip(g, d, strict=True)]
     sums, counts = (
-        " + ".join(f"CASE WHEN {each} > fastbin_reached THEN {each if is_sum else 1} ELSE 0 END" for each in d)
+        " + ".join(f"CASE WHEN {each} > {reached} THEN {each if is_sum else 1} ELSE 0 END" for each in d)
         for is_sum in (True, False)
     )
     values = [
-        f"CASE WHEN fastbin_top = {at} THEN fastbin_level WHEN {each} < fastbin_below THEN {each} ELSE fastbin_below END"
+        f"CASE WHEN {top} = {at} THEN {level} WHEN {each} < {below} THEN {each} ELSE {below} END"
         for at, each in enumerate(v, 1)
     ]
     return [
-        [(f"CASE fastbin_top {held} ELSE NULL END", "fastbin_held")],
+        [(f"CASE {top} {found} ELSE NULL END", held)],
         list(zip(above, d, strict=True)),
         list(zip(excess, g, strict=True)),
-        [(_greatest(reached, dialect), "fastbin_reached")],
-        [(f"fastbin_held + ({sums}) / (1 + {counts})", "fastbin_level")],
-        [(f"fastbin_level * {below}", "fastbin_below")],
+        [(_greatest(reaches, dialect), reached)],
+        [(f"{held} + ({sums}) / (1 + {counts})", level)],
+        [(f"{level} * {just_below}", below)],
         list(zip(values, columns, strict=True)),
     ]

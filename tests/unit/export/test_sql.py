@@ -11,6 +11,7 @@ import pytest
 from exported import MODELS, NEED_KEYS, bits, hard_rows, model_of
 from exported_curves import CURVES, LINES, curve_model_of
 from sql_engines import EMBEDDED, DuckDB, Engine, SQLite, answers_of, as_texts, load_rows, n_differing
+from wordings import refuses
 
 import fastbin as fb
 import fastbin.export
@@ -180,6 +181,17 @@ def test_each_model_has_a_table_of_its_own(engine: Any, fitted: fb.UniformMassBi
         assert engine.column(made.query, "value") == [7.0, 8.0]
     made = fb.export.sql(fitted, dialect=engine.dialect, style="join", output="probability")
     assert engine.column(made.query, "probability") == fitted.predict([0.25, 0.75]).tolist()
+
+
+@dialects_with_tables
+def test_columns_that_the_table_of_steps_has_as_well(engine: Any, fitted: fb.UniformMassBinning) -> None:
+    """SQLite and PostgreSQL took them from the table of steps without a word."""
+    for name in ("fastbin_lower", '"fastbin_lower"', "FASTBIN_ANSWER + 0"):
+        refuses("InputError score", fb.export.sql, fitted, name, dialect=engine.dialect, style="join")
+    engine.load({"p": [0.9, 0.1], "fastbin_lower": [0.25, 0.75]})
+    made = fb.export.sql(fitted, "s.fastbin_lower", dialect=engine.dialect, style="join")
+    engine.run(made.table)
+    assert engine.column(made.query, "fastbin_value") == fitted.predict([0.25, 0.75]).tolist()
 
 
 @dialects

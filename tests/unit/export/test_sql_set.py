@@ -144,6 +144,10 @@ SMOOTH = fb.BinnedModel.from_parts(edges=[], values=[], kind="smooth", map="logi
             fb.ModelSet({"a\0b": UNKEYED[1]}), {"dialect": "postgresql"},
             r"models has the cell 'a\\x00b', and a text of PostgreSQL holds no NUL",
         ),
+        (
+            fb.ModelSet({"a\0b": UNKEYED[1]}), {"dialect": "ansi"},
+            r"models has the cell 'a\\x00b', and a text of standard SQL holds no NUL",
+        ),
         (fb.ModelSet({1: SMOOTH}), {}, r"model is of kind 'smooth'"),
     ],
 )  # fmt: skip

@@ -214,3 +214,21 @@ def test_other_exports_refuse_vector_models(is_fitted: bool) -> None:
         refuses("InputTypeError model: is a VectorModel", getattr(fb.export, export), model, **options)
     refuses("InputTypeError model: is a VectorModel", fb.export.append_onnx, b"", model)
     refuses("InputTypeError models: is a VectorModel", fb.export.sql_set, model, cell="c", dialect="duckdb")
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_two_models_run_one_over_the_answer_of_the_other(dialect: str) -> None:
+    """As champion and challenger do; the second one read the results of the steps of the first."""
+    first, second = fitted(3, True, "curves"), fitted(3, True, "steps")
+    P = rows_of(first.model_, 50)
+    columns = list(columns_of(P))
+    connection = pytest.importorskip("duckdb").connect() if dialect == "duckdb" else sqlite3.connect(":memory:")
+    with closing(connection):
+        connection.execute(f"CREATE TABLE scores ({', '.join(f'{name} DOUBLE PRECISION' for name in columns)})")
+        connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", P.tolist())
+        connection.execute(f"CREATE TABLE scored AS {fb.export.sql(first, columns, dialect=dialect)}")
+        query = fb.export.sql(second, columns, dialect=dialect, source="scored", output="second")
+        found = connection.execute(f"SELECT p0, p1, p2, second_0, second_1, second_2 FROM ({query}) AS q").fetchall()
+    rows, values = np.hsplit(np.array(found, np.float64), 2)
+    np.testing.assert_allclose(values, second.predict(rows), rtol=CLOSE, atol=0.0)
+    assert abs(values - first.predict(rows)).max() > 0.01

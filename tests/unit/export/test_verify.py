@@ -557,6 +557,29 @@ def test_answers_that_are_no_numbers() -> None:
         assert broken(about + "'high'", dialect=dialect).startswith("it gives ")
 
 
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_answers_of_another_type_are_wrong_whatever_their_value(dialect: str) -> None:
+    """A fraction became the bin below, a text the number in it, and -1 was taken for NULL."""
+    model = model_of("10 bins")
+    right = fb.export.sql(model, "p", dialect=dialect, what="bin", style="tree")
+    assert _verify(model, right, dialect=dialect, what="bin").is_same
+    for place, other in (("THEN 2", "THEN 2.75"), ("ELSE NULL", "ELSE -1")):
+        text = right.replace(place, other)
+        assert text != right
+        result = _verify(model, text, dialect=dialect, what="bin")
+        assert result.is_wrong, (place, str(result))
+    value = fb.export.sql(model, "p", dialect=dialect)
+    about, end, expression = value.partition("*/")
+    for wrapped in (f"CAST(({expression}) AS VARCHAR)", f"CAST(({expression}) AS INTEGER)", f"COALESCE(({expression}), 'NaN')"):
+        assert _verify(model, about + end + wrapped, dialect=dialect).is_wrong, wrapped
+
+
+def test_texts_and_graphs_that_are_damaged() -> None:
+    assert "holds a NUL" in broken(f"{fb.export.sql(MODEL, 'p', dialect='sqlite')} + '\0'", dialect="sqlite")
+    damaged = fb.export.onnx(MODEL).SerializeToString().replace(b"probability", b"probabilit\xff")
+    assert "no UTF-8" in broken(damaged)
+
+
 def test_graphs_that_say_no_output() -> None:
     assert "no property fastbin.output.value" in broken(graph_with({}))
     kept = {each.key: each.value for each in fb.export.onnx(MODEL).metadata_props if "output" not in each.key}
