@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from fastbin.model_set import ModelSet
 from fastbin.tables.columns import is_text, scores_of
 from fastbin.tables.opening import Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, sql_table
-from fastbin.tables.table import as_plain, check_column, pyarrow
+from fastbin.tables.table import as_plain, check_column, polars, pyarrow
 from fastbin.vector_model import as_vector_model
 
 OUTPUT = "probability"
@@ -54,8 +55,8 @@ class Request(NamedTuple):
 
     def in_polars(self, frame: Any) -> Any:
         """The frame with the new column."""
-        pl = polars()
-        columns = (None if name is None else pl.col(name) for name in (self.score, self.cell, self.key))
+        by_name = polars().selectors.by_name  # `col` takes some names for patterns
+        columns = (None if name is None else by_name(name).as_expr() for name in (self.score, self.cell, self.key))
         return frame.with_columns(polars_expression(self.model, *columns).alias(self.output))
 
     def in_sql(self, table: SqlTable) -> SqlTable:
@@ -213,13 +214,6 @@ def _refuse_clash(names: Sequence[str], output: str, new: Sequence[str], *, igno
 # ------------------------------------------------------------------------------------------------- tables
 
 
-def polars() -> Any:
-    """The package."""
-    with needed_for("tables of Polars", package="polars"):
-        import polars as installed
-    return installed
-
-
 def _answers(request: Requested, columns: dict[str, Any]) -> dict[str, Float64s]:
     """The new columns from those of `request.read`, of pandas, Polars or Arrow."""
     return request.answers({name: as_arrow(column) for name, column in columns.items()})
@@ -243,13 +237,13 @@ def polars_expression(model: Any, score: Any, cell: Any, key: Any) -> Any:
     request = Request(fitted, "score", "cell" if "cell" in others else None, "key" if "key" in others else None, OUTPUT)
 
     def values(rows: Any) -> Any:
-        fields = rows.struct.fields
+        fields = rows.struct.unnest().get_columns()
         if len(fields) != len(request.read):
             raise InputError(f"an expression gives {len(fields) - len(others)} columns of scores; give one for each column")
-        columns = {name: rows.struct.field(field) for name, field in zip(request.read, fields, strict=True)}
-        return pl.Series(fields[0], _answers(request, columns)[OUTPUT], nan_to_null=True)
+        columns = dict(zip(request.read, fields, strict=True))
+        return pl.Series(fields[0].name, _answers(request, columns)[OUTPUT], nan_to_null=True)
 
-    columns = [score, *(column.alias(f"fastbin_{name}") for name, column in others.items())]
+    columns = [score, *(column.alias(f"fastbin_{name}_{uuid4().hex}") for name, column in others.items())]
     return pl.struct(columns).map_batches(values, return_dtype=pl.Float64, is_elementwise=True)
 
 

@@ -56,11 +56,12 @@ class VectorRequest(NamedTuple):
             import polars as pl
 
         def values(rows: Any) -> Any:
-            found = self.answers({name: rows.struct.field(name).to_arrow() for name in self.read})
+            columns = rows.struct.unnest().get_columns()
+            found = self.answers({name: column.to_arrow() for name, column in zip(self.read, columns, strict=True)})
             return pl.DataFrame([pl.Series(name, column, nan_to_null=True) for name, column in found.items()]).to_struct()
 
         kind, own = pl.Struct(dict.fromkeys(self.outputs, pl.Float64)), f"fastbin_{uuid4().hex}"
-        vectors = pl.struct(self.read).map_batches(values, return_dtype=kind, is_elementwise=True)
+        vectors = pl.struct(pl.selectors.by_name(*self.read)).map_batches(values, return_dtype=kind, is_elementwise=True)
         return frame.with_columns(vectors.alias(own)).unnest(own)
 
     def in_sql(self, table: SqlTable) -> SqlTable:

@@ -277,7 +277,7 @@ def run_onnx(graph: bytes, rows: RowsToScore, names: SqlNames) -> Ran:
     try:
         properties = session.get_modelmeta().custom_metadata_map
     except UnicodeDecodeError as error:
-        raise Failed(f"a text among its properties is no UTF-8: {error}") from None
+        raise Failed(f"a text among its properties is not UTF-8: {error}") from None
     tensors = {name.removeprefix(OUTPUT_KEY): tensor for name, tensor in properties.items() if name.startswith(OUTPUT_KEY)}
     if not tensors:
         raise Failed(f"the graph has no property {OUTPUT_KEY}value or the like, which says what its outputs are")

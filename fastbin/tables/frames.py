@@ -14,7 +14,7 @@ from fastbin._base.array_types import Array
 from fastbin._base.checks import MOST_SAMPLES, too_many_samples
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputTypeError
-from fastbin.tables.table import pyarrow
+from fastbin.tables.table import polars, pyarrow
 
 # What a column holds, where a fit can use it.
 FLOAT, INTEGER, BOOLEAN, TEXT = "real numbers", "integers", "booleans", "text"
@@ -126,6 +126,8 @@ class NarwhalsFrame:
 
     def column(self, name: str) -> Any:
         column = self._nw.col(name)
+        if name == "*" or (name.startswith("^") and name.endswith("$")):  # which Polars takes for a pattern
+            column = self._nw.nth(self._frame.collect_schema().names().index(name))
         if name not in self._decimals:
             return column
         # Arrow's own cast of a decimal misses the nearest double now and then; that of its text never does.
@@ -203,10 +205,13 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
         table = _checked(table.select(wanted), names)
     elif package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table[wanted].dtypes):
         table = _checked(pyarrow().Table.from_pandas(table[wanted], preserve_index=False), names)
+    elif package == "polars":
+        table = table.select(polars().selectors.by_name(*wanted))
     elif package in ("pandas", "dask", "dask_expr"):
         table = table[wanted].reset_index(drop=True)
     try:
-        return narwhals().from_native(table).select(*wanted)
+        frame = narwhals().from_native(table)
+        return frame if package == "polars" else frame.select(*wanted)
     except TypeError as error:
         raise InputTypeError(f"table is of type {type(table).__name__}, which Narwhals does not know: {error}") from error
 

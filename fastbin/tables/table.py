@@ -48,6 +48,13 @@ def arrow_parquet() -> Any:
     return pyarrow.parquet
 
 
+def polars() -> Any:
+    """The package."""
+    with needed_for("tables of Polars", package="polars"):
+        import polars as installed
+    return installed
+
+
 def pyarrow() -> Any:
     """PyArrow, or an error that says how to get it."""
     with needed_for("tables of other libraries", extra="engines"):

@@ -61,6 +61,33 @@ def test_an_index_of_several_levels_and_columns_of_any_name() -> None:
     assert fit(renamed, score="cell", label="interval") == MODEL
 
 
+@pytest.mark.parametrize("is_lazy", [False, True])
+def test_names_that_polars_takes_for_patterns(is_lazy: bool) -> None:
+    """Of `^p$` it read the column p; `*` is all of them."""
+    pl = pytest.importorskip("polars")
+    renamed = {"^p$": SCORES, "^s|y$": SEGMENTS, "*": LABELS, "p": 1.0 - SCORES, "s": (SEGMENTS + 1) % 3, "y": ~LABELS}
+    frame = pl.LazyFrame(renamed) if is_lazy else pl.DataFrame(renamed)
+    for engine in ("group-by", "stream"):
+        assert fit(frame, score="^p$", label="*", engine=engine) == MODEL
+    counts = fb.engines.count(frame, SET, score="^p$", cell="^s|y$")
+    assert np.array_equal(counts.counts, np.bincount(SET.assign_all(SCORES, SEGMENTS), minlength=SET.n_bins))
+    assert fit(frame, score="^p$", label="*", segment="^s|y$", engine="stream").to_bytes() == SET.to_bytes()
+    answers = fb.engines.predict(frame, SET, score="^p$", cell="^s|y$").lazy().collect()["probability"].to_numpy()
+    assert np.array_equal(answers, SET.predict(SCORES, SEGMENTS))
+    P = RNG.dirichlet(np.ones(3), 300)
+    vectors = fb.multi.VectorCalibration(calibrator=fb.UniformMassBinning(4)).fit(P, RNG.integers(0, 3, 300)).model_
+    table = pl.DataFrame({"p": P[:, 0] * 0.5, **{name: P[:, at] for at, name in enumerate(("*", "^p$", "^a|b$"))}})
+    found = fb.engines.predict(table.lazy() if is_lazy else table, vectors, score=["*", "^p$", "^a|b$"]).lazy().collect()
+    assert np.array_equal(found.to_numpy()[:, 4:], vectors.predict(P))
+
+
+def test_a_score_of_the_name_of_another_role() -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"fastbin_cell": SCORES, "g": SEGMENTS})
+    answers = fb.engines.predict(frame, SET, score="fastbin_cell", cell="g")["probability"].to_numpy()
+    assert np.array_equal(answers, SET.predict(SCORES, SEGMENTS))
+
+
 NAMES = ["fastbin_rows", "fastbin_intervals", "fastbin_steps", "s", "p", "g", "w", "r", "lhs", "rhs"]
 
 

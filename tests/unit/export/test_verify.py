@@ -577,7 +577,7 @@ def test_answers_of_another_type_are_wrong_whatever_their_value(dialect: str) ->
 def test_texts_and_graphs_that_are_damaged() -> None:
     assert "holds a NUL" in broken(f"{fb.export.sql(MODEL, 'p', dialect='sqlite')} + '\0'", dialect="sqlite")
     damaged = fb.export.onnx(MODEL).SerializeToString().replace(b"probability", b"probabilit\xff")
-    assert "no UTF-8" in broken(damaged)
+    assert "not UTF-8" in broken(damaged)
 
 
 def test_graphs_that_say_no_output() -> None:
