@@ -93,6 +93,10 @@ class CsvTable(Table):
             raise InputError(f"{self.path} has no readable header: {error}") from None
         chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
         names = headers[chosen]
+        # Of one column, an empty line is a row, whose value is missing.
+        self._empty_is_missing = len(names) == 1
+        lines = text.splitlines() if self._empty_is_missing else []
+        self._empty_before_header = next((number for number, line in enumerate(lines) if line), 0)
         if any("\ufffd" in name for name in names):
             remedy = "say which encoding it is in, such as latin-1: ", reopened("encoding", "latin-1")
             raise InputError(f"{self.path} has a header that is not UTF-8", remedy)
@@ -109,9 +113,10 @@ class CsvTable(Table):
         else:
             stream, self._stream = pa.PythonFile(_Stream(self._stream.read, start=self._start), mode="r"), None
         # One thread: several are not faster here, and with them an error does not tell the number of its row.
+        skipped, of_rows = self._empty_before_header, {"ignore_empty_lines": not self._empty_is_missing}
         options = {
-            "read_options": pa.csv.ReadOptions(use_threads=False, block_size=_block_bytes()),
-            "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            "read_options": pa.csv.ReadOptions(use_threads=False, block_size=_block_bytes(), skip_rows=skipped),
+            "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, **of_rows),
             "convert_options": pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(self.names, pa.binary()), include_columns=list(columns or [])
             ),
@@ -176,7 +181,7 @@ class CsvTable(Table):
             text = io.TextIOWrapper(io.BufferedReader(_Stream(stream.read)), encoding="latin-1", newline="")
             reader = csv.reader(text, delimiter=self.delimiter)
             for fields in reader:
-                if fields:
+                if fields or (self._empty_is_missing and reader.line_num > self._empty_before_header):
                     if record == 0:
                         break
                     record -= 1

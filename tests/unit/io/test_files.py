@@ -180,6 +180,23 @@ def test_missing_values_by_any_usual_name(tmp_path: Path, spelling: str) -> None
     assert "line 3, column p: the value is missing" in error_of(tmp_path / "a.csv", f"p,y\n0.5,1\n{spelling},1\n")
 
 
+@pytest.mark.parametrize(
+    "text", ["p\n0.1\n\n0.2\n\n", "p\r\n0.1\r\n\r\n0.2\r\n\r\n", "\n\np\n0.1\n\n0.2\n\n", '\ufeffp\n0.1\n""\n0.2\n""']
+)
+def test_an_empty_line_of_one_column_is_a_row(tmp_path: Path, text: str) -> None:
+    """So DuckDB, Polars and PyArrow write what is missing there. The rows were left out."""
+    path = tmp_path / "one.csv"
+    path.write_text(text, newline="")
+    table = open_table(str(path))
+    (batch,) = table.batches(["p"])
+    assert batch.column("p").to_pylist() == [b"0.1", b"", b"0.2", b""]
+    missing = 5 if text.startswith("\n") else 3
+    with pytest.raises(fb.InputError, match=f"one.csv, line {missing}, column p: the value is missing"):
+        columns_of(path, ("p",))
+    path.write_text(text.replace("p", "p,q").replace("0.1", "0.1,a").replace("0.2", "0.2,b").replace('""', ""), newline="")
+    assert sum(len(batch) for batch in open_table(str(path)).batches(["p"])) == 2
+
+
 def test_errors_in_parquet_name_row_and_column(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"p": [0.1, None], "s": ["a", "b"]}), path)
