@@ -93,7 +93,7 @@ class CsvTable(Table):
             raise InputError(f"{self.path} has no readable header: {error}") from None
         chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
         names = headers[chosen]
-        # Of one column, an empty line is a row, whose value is missing.
+        # In a file of one column an empty line is a row, whose value is missing.
         self._empty_is_missing = len(names) == 1
         lines = text.splitlines() if self._empty_is_missing else []
         self._empty_before_header = next((number for number, line in enumerate(lines) if line), 0)
