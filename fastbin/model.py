@@ -212,7 +212,8 @@ class BinnedModel(Saved, NativeModel, Parts):
         ----------
         out_of_range : {"refuse", "clip"}
             "refuse": an error that names the row. "clip": the score is taken as the end of the range next to it. The policy
-            is part of the model: it is saved, and C follows it. NaN and infinite scores are refused in any case.
+            is part of the model: it is saved, and C follows it. Infinite scores are refused in any case, and NaN but for
+            ``nan="propagate"``.
 
         Returns
         -------

@@ -68,12 +68,12 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Any], object]) -
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise InputTypeError(f"is {path!r:.100}", "pass a path", argument="path")
-    path = os.fspath(path)
+    path = os.fsdecode(path)
     if not path:
         raise InputError(None, "name a file", argument="path", value=path)
     descriptor = descriptor_of(path)
     if descriptor is not None:
-        with io.BufferedWriter(_Output(_duplicate(descriptor, path), Path(os.fsdecode(path)), "w")) as file:
+        with io.BufferedWriter(_Output(_duplicate(descriptor, path), Path(path), "w")) as file:
             write(file)
         return
     target = Path(os.path.realpath(path))

@@ -169,7 +169,8 @@ class Decision(Table):
         if not accepts and not rejects:
             return (
                 f"Every score abstains: the {self.n_samples:,} rows bear out no threshold with {sureness(self.delta)} "
-                "probability; more rows, a lower target or a larger delta may"
+                "probability; more rows, a lower target or a larger delta may, and where scores repeat so may thresholds= "
+                "beyond them, as cuts lie between scores"
             )
         bands = [f"accept scores above {self.accept_above:.6g}"] * accepts
         bands += [f"reject scores below {self.reject_below:.6g}"] * rejects

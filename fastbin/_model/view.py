@@ -196,7 +196,7 @@ def columns_of(fitted: Fitted, alpha: float | None) -> dict[str, list[Any]]:
     for key, model in fitted.numbered:
         own = {**({"cell": [key] * model.n_bins} if fitted.is_set else {}), **_bin_columns(model)}
         for name in {**columns, **own}:
-            columns[name] = columns.get(name, [None] * n_above) + own.get(name, [None] * model.n_bins)
+            columns.setdefault(name, [None] * n_above).extend(own.get(name, [None] * model.n_bins))
         n_above += model.n_bins
     intervals = intervals_of(fitted, alpha)
     if intervals is not None:

@@ -63,8 +63,9 @@ def check_certificate(  # type: ignore[misc]  # the options are those below, sta
 ) -> CertificateCheck | SetCheck:
     """Compare a promise about every bin with a test set that was not used in the fit.
 
-    The calibration set itself is recognised by the fingerprint that the fit leaves in the model, and never confirms. A part of
-    it, or all of it among other rows, is not recognised.
+    The calibration set itself is recognised by the fingerprint that the fit leaves in the model, and confirms nothing, unless
+    other rows would often have the same counts: in a single bin, or few bins of few rows. A part of it, or all of it among
+    other rows, is not recognised.
 
     Parameters
     ----------

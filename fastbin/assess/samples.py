@@ -234,7 +234,7 @@ class ChanceLevel(NamedTuple):
     Attributes
     ----------
     ece, ece_95 : float
-        The expectation of the l_1 calibration error, and its 95 % point, which one test set of twenty exceeds.
+        The expectation of the l_1 calibration error, and its 95 % point, which at most one test set of twenty exceeds.
     max_gap, max_gap_95 : float
         The same of the largest gap of a bin.
 

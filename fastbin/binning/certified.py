@@ -157,7 +157,8 @@ class CertifiedCalibration(CountedBinning):
         {n_threads}
         unlabelled : array-like of shape (m,), optional
             Scores of the same population without labels. They help to know the masses of the steps and so narrow the
-            certificate, the more the longer the bins. Refused with importance weights, and where cuts fall on equal scores.
+            certificate on average, the more the longer the bins. Refused with importance weights, and where cuts fall on equal
+            scores.
         {positive}
 
         {Returns}

@@ -80,6 +80,8 @@ def command(
     out = Output(output, reads=(file, model, *keys.files), is_text=True)
     loaded, table = load_with_vectors(model), rows.open(file)
     rows.check_cells(model, loaded)
+    if not column:
+        raise InputError("--column is ''; name the new column")
     if at is not None and interval is None:
         raise InputError("--at says what intervals are about; add --interval 0.1, or leave it out")
     scorer: Writer

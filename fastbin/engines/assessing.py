@@ -43,9 +43,9 @@ def assess(
         The columns, as for `fastbin.engines.count`. Rows with a missing score, or one outside the model's range, are left out
         and counted.
     alpha : float
-        Of the certificate and of all intervals, strictly between 0 and 1.
+        Of the certificate and of all intervals, from 1e-100 to 1/2.
     test_level : float
-        Of the test of the certificate, strictly between 0 and 1.
+        Of the test of the certificate, from 1e-100 to 1/2.
     n_bins : int, optional
         Into how many bins of equal mass the calibrated probabilities are divided where they are not few values with many
         samples; 15 by default. All predictors are compared in the same bins.

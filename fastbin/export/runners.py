@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -171,11 +171,12 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _in_order(sql: _Sql, at: Any, answers: list[Any]) -> Array:
-    """Answers in the order of their rows: NULL as NaN, and in a column of integers as the integer that stands for it.
+def _in_order(sql: _Sql, given: list[tuple[int, Any]]) -> Array:
+    """The answers of rows, of which each has its number, in their order: NULL as NaN, or as the integer that stands for it.
 
     An answer of another type is none, also where it has the same value: other rows may have others.
     """
+    at, answers = [row[0] for row in given], [row[1] for row in given]
     is_whole = sql.nothing is not None
     kinds, limits = ((int,) if is_whole else (int, float)), np.iinfo(np.int32)
     for answer in answers:
@@ -195,6 +196,13 @@ def _in_order(sql: _Sql, at: Any, answers: list[Any]) -> Array:
     return column[order]
 
 
+def _executed(sql: _Sql, execute: Callable[[str], Any]) -> Array:
+    """The answers of a connection."""
+    for statement in sql.statements:
+        execute(statement)
+    return _in_order(sql, execute(f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})").fetchall())
+
+
 def _in_duckdb(sql: _Sql) -> Ran:
     with needed_for("runs in DuckDB", extra="engines"):
         import duckdb
@@ -206,15 +214,10 @@ def _in_duckdb(sql: _Sql) -> Ran:
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         try:
-            for statement in sql.statements:
-                connection.execute(statement)
-            query = f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})"
-            given = connection.execute(query).fetchall()
+            answers = _executed(sql, connection.execute)
         except duckdb.Error as error:
             raise Refused(f"DuckDB says: {error}") from None
-    return Ran(
-        f"DuckDB {duckdb.__version__}", {sql.answer: _in_order(sql, [row[0] for row in given], [row[1] for row in given])}
-    )
+    return Ran(f"DuckDB {duckdb.__version__}", {sql.answer: answers})
 
 
 def _in_sqlite(sql: _Sql) -> Ran:
@@ -228,17 +231,12 @@ def _in_sqlite(sql: _Sql) -> Ran:
         connection.executemany(f"INSERT INTO {sql.source} VALUES ({marks})", zip(*columns, strict=True))
         # As in DuckDB. To write a database to a file (VACUUM INTO), SQLite attaches it.
         connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action in refused else sqlite3.SQLITE_OK)
-        for statement in sql.statements:
-            connection.execute(statement)
-        query = f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})"
-        given = connection.execute(query).fetchall()
+        answers = _executed(sql, connection.execute)
     except sqlite3.Error as error:
         raise Refused(f"SQLite says: {error}") from None
     finally:
         connection.close()
-    return Ran(
-        f"SQLite {sqlite3.sqlite_version}", {sql.answer: _in_order(sql, [row[0] for row in given], [row[1] for row in given])}
-    )
+    return Ran(f"SQLite {sqlite3.sqlite_version}", {sql.answer: answers})
 
 
 def _in_polars(sql: _Sql) -> Ran:
@@ -251,7 +249,7 @@ def _in_polars(sql: _Sql) -> Ran:
         given = pl.SQLContext({_plain(sql.source): pl.DataFrame(columns)}).execute(sql.query, eager=True)
     except pl.exceptions.PolarsError as error:
         raise Refused(f"Polars says: {error}") from None
-    return Ran(f"Polars {pl.__version__}", {sql.answer: _in_order(sql, given[ROW], given[sql.answer].to_list())})
+    return Ran(f"Polars {pl.__version__}", {sql.answer: _in_order(sql, given.select(ROW, sql.answer).rows())})
 
 
 def run_onnx(graph: bytes, rows: RowsToScore, names: SqlNames) -> Ran:

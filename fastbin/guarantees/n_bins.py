@@ -151,8 +151,8 @@ def promised(
     counts, repeats = [count for count, _ in cells], list(cells.values())
     if min(counts) < 1:
         raise GuaranteeError(
-            f"n is {n} for {n_bins} bins, which leaves a bin without a sample of its own (Gupta & Ramdas 2021, Theorem 3 needs "
-            f"n >= 2 n_bins); take at most {max(1, n // 2)} bins"
+            f"n is {n} for {n_bins} bins, which leaves a bin without a sample of its own; take at most "
+            f"{max(1, (n + 1) // 2)} bins"
         )
     shifts = [1.0 / (count + 1) if boundary else 0.0 for count, boundary in cells]
     if kind == "expected-ece":
@@ -332,7 +332,7 @@ def choose_n_bins(
     Returns
     -------
     int
-        Number of bins, between 1 and n // 2; with `ratio` at most n // 10.
+        Number of bins, between 1 and (n + 1) // 2; with `ratio` at most n // 10.
 
     Raises
     ------

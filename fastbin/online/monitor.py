@@ -230,14 +230,14 @@ class CalibrationMonitor(State):
     model : BinnedModel, fitted calibrator or ModelSet
         A step model, as it is served, or a set of them; then all their bins are watched together, and `n_bins` is the number of
         the bins of all models, in the order of the set (`ModelSet.first_bin`).
-    alpha : float in (0, 1)
+    alpha : float in (0, 1/2]
         The chance of ever raising a false alarm.
     tolerance : float or array-like of shape (n_bins,)
         How far from the served value a bin's true rate may be before it counts as drift; in a model of two resolutions, from
         the average over its calibration samples of what it serves in the bin (`BinnedModel.bin_values`). With 0, any difference
         is found in the end, that between an estimated value and its true rate included: give what would matter to you, or
         `interval_alpha`.
-    interval_alpha : float in (0, 1), optional
+    interval_alpha : float in (0, 1/2], optional
         Tolerate the model's own intervals at this level (`BinnedModel.interval`) instead of its values, widened by
         `tolerance`: the test is then "every bin's rate is still in its interval", and the chance of a false alarm at most
         interval_alpha + alpha.

@@ -341,7 +341,7 @@ class StreamingBinning(State, NativeStream):
 
         Parameters
         ----------
-        alpha : float in (0, 1)
+        alpha : float in (0, 1/2]
             The chance that an interval ever misses.
         bound : {"beta-binomial", "stitched", "theorem6"}
             "beta-binomial" is the narrowest and needs counts alone. "stitched" is the boundary that Theorem 6 simplifies,
@@ -399,7 +399,7 @@ class StreamingBinning(State, NativeStream):
 
         Parameters
         ----------
-        alpha : float in (0, 1)
+        alpha : float in (0, 1/2]
             The chance that the promise ever fails.
         bound : {"beta-binomial", "stitched", "theorem6"}
             As in `interval`.

@@ -56,7 +56,7 @@ def step_plot(
     model : BinnedModel, fitted calibrator, ModelSet, or mapping of names to models
         Of several models, and of the first seven of a set, the values alone, with a legend.
     alpha : float
-        Failure probability of the intervals, strictly between 0 and 1.
+        Failure probability of the intervals, from 1e-100 to 1/2.
     intervals : bool
         Whether to draw them. A model without a finite-sample guarantee has none, and a note in the plot says so.
     {ax}

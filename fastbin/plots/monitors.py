@@ -69,4 +69,4 @@ def monitor_plot(monitor: CalibrationMonitor | MonitorReport, *, ax: Axes | None
         names = [f"{name_cell(b.cell)}, bin {b.bin}" if report.is_set else str(b.bin) for b in report.bins]
         ax.set_yticks(places, short_names(names, 24))
     ax.set_ylabel("" if report.is_set else "bin, by ascending score")
-    return finish(ax)
+    return finish(ax, legend="lower left")  # where rates rise with the score, as bins go downwards

@@ -28,7 +28,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import outwards, printable, rounded
+from fastbin._base.shown import outwards, printable, rounded, rounded_up
 from fastbin._base.table import Columns, Table, as_html, as_text
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
@@ -457,9 +457,9 @@ def assess_model(
         Integers are frequencies, floats importance weights; these allow no test of the certificate.
     {positive}
     alpha : float
-        Of the certificate and of all intervals, strictly between 0 and 1.
+        Of the certificate and of all intervals, from 1e-100 to 1/2.
     test_level : float
-        Of the test of the certificate, strictly between 0 and 1.
+        Of the test of the certificate, from 1e-100 to 1/2.
     n_bins : int, optional
         Into how many bins of equal mass the calibrated probabilities are divided where they are not few values with many
         samples; 15 by default. All predictors are compared in the same bins.
@@ -662,6 +662,7 @@ def cautions_of(found: Assessment) -> Iterator[str]:
         yield from _about_the_cells(found)
     else:
         yield from caveats(found.model)
+        yield from _about_the_promise(found)
         if found.bin_counts is not None:
             yield from _about_the_bins(found.model, found.bin_counts)
         if not found.is_weighted:
@@ -690,6 +691,22 @@ def _about_the_cells(found: Assessment) -> Iterator[str]:
         cells = [cell.cell for cell in found.cells if least <= cell.n_samples <= most]
         if cells:
             yield f"{start} of {name_cells(cells)}: the test says {says} about {'it' if len(cells) == 1 else 'them'}."
+
+
+def _about_the_promise(found: Assessment) -> Iterator[str]:
+    """Whether it leaves out anything that a reader would not expect anyway."""
+    promise = next((each for each in found.certificates if each.kind == "conditional"), None)
+    if promise is None:
+        return
+    values, side, epsilon = found.model.bin_values, promise.side, promise.epsilon
+    ends = ["0"] * bool(side != "upper" and epsilon >= values.max()) + ["1"] * bool(
+        side != "lower" and epsilon >= 1.0 - values.min()
+    )
+    if ends:
+        yield (
+            f"The certificate excludes a frequency of {' or '.join(ends)} in no bin, as epsilon is {rounded_up(epsilon)}: "
+            "more samples narrow it, and the intervals of the bins say more where the event is rare."
+        )
 
 
 def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:

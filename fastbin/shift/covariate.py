@@ -299,7 +299,7 @@ class ImportanceWeightedBinning(Calibrator):
 
         Parameters
         ----------
-        alpha : float in (0, 1)
+        alpha : float in (0, 1/2]
             The chance that any interval misses (each one's, where not `simultaneous`).
         bound : {"betting", "self-normalised-hoeffding", "empirical-bernstein", "theorem7", "theorem10"}
             The functions of `fastbin.intervals`. "betting" is mostly the narrowest, if not where both weights and the shares of
@@ -367,7 +367,7 @@ class ImportanceWeightedBinning(Calibrator):
 
         Parameters
         ----------
-        alpha : float in (0, 1)
+        alpha : float in (0, 1/2]
             The chance that the promise fails.
         kind : {"conditional", "marginal"}
             All bins at once, or the bin of the next target sample.

@@ -346,7 +346,7 @@ class LabelShift(Calibrator):
 
         Parameters
         ----------
-        alpha : float in (0, 1)
+        alpha : float in (0, 1/2]
             The chance that any interval misses (each one's, where not `simultaneous`).
         bound : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
             For the bins at the source; see `BinnedModel.interval`.

@@ -68,7 +68,7 @@ def rate_from_labels(labels: Any, *, alpha: float = 0.1, positive: Any = None) -
     labels : array-like of shape (n,)
         0 and 1; at least one.
     alpha : float
-        Failure probability of the interval, strictly between 0 and 1.
+        Failure probability of the interval, from 1e-100 to 1/2.
     positive : optional
         The label that counts as 1, where labels are two values other than 0 and 1, such as "yes".
 

@@ -98,7 +98,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     random_state : int, RandomState or None
         Of the draw of the rows that are held out. It also seeds whatever has ``random_state=None`` in `estimator`, and a
         calibrator with ``seed=None``. ``None`` draws one afresh; it is kept in `random_state_`. A number is taken together with
-        a digest of `y`, so that the same rows are held out again, and others of other data.
+        a digest of `y`, so that the same rows are held out again, and others of other labels. Where rows are sorted by label,
+        the digest tells the number of positives alone: shuffle them, or leave the number out.
     positive : optional
         Of two classes, the one that the calibrated probability, its certificate and the saved model are about; by default the
         second of `classes_`, which is the last in the alphabet. The columns of `predict_proba` stay in the order of `classes_`.

@@ -90,6 +90,8 @@ class CsvTable(Table):
         try:
             headers = [next(filter(None, csv.reader(io.StringIO(text), delimiter=one)), []) for one in candidates]
         except csv.Error as error:
+            if "\r" in text and "\n" not in text:
+                raise InputError(f"{self.path} ends its lines by CR alone; convert them to LF") from None
             raise InputError(f"{self.path} has no readable header: {error}") from None
         chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
         names = headers[chosen]
@@ -249,6 +251,8 @@ def _check_encoding(encoding: str) -> str:
     try:
         name = codecs.lookup(encoding).name
         "".encode(name)  # Python has codecs, such as base64, that are not text encodings
+        if name == "punycode":  # of names of hosts; it takes no buffers
+            raise LookupError
     except (LookupError, TypeError, ValueError):
         raise InputError(f"encoding is {encoding!r}, which Python does not know; try utf-8 or latin-1") from None
     return name

@@ -352,7 +352,7 @@ def test_bins_within_a_distance_and_as_json() -> None:
 
 def test_bins_refuses_what_cannot_be() -> None:
     assert "promise no more than" in refusal("bins", "--n", "50", "--epsilon", "0.01")
-    assert "needs n >= 2 n_bins" in refusal("bins", "--n", "50", "--n-bins", "40")
+    assert "leaves a bin without a sample of its own" in refusal("bins", "--n", "50", "--n-bins", "40")
     assert refusal("bins", code=2) == "Missing option '--n'."
 
 

@@ -261,7 +261,7 @@ def test_ece_kind_follows_the_counts_of_the_scheme(scheme: str) -> None:
 
 def test_epsilon_says_what_is_wrong() -> None:
     refused(GuaranteeError, "without a sample of its own", guarantees.epsilon, 5, 10)
-    refused(GuaranteeError, "needs n >= 2 n_bins", guarantees.epsilon, 12, 10)
+    refused(GuaranteeError, "leaves a bin without a sample of its own", guarantees.epsilon, 12, 10)
     refused(GuaranteeError, "at least 2 samples", guarantees.epsilon, 1, 1, bound="hoeffding")
     with pytest.raises(InputError, match=r"Theorem 4\(b\) is about scheme 'umd', not 'ze'"):
         guarantees.epsilon(100, 2, kind="expected-ece", bound="hoeffding", scheme="ze")
