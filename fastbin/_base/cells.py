@@ -163,9 +163,12 @@ def check_cell(key: Any, name: str = "cell", at: int | None = None) -> Key:
     return str(key)
 
 
-def in_order(keys: Iterable[Any], name: str) -> list[Key]:
-    """Different keys of one type, checked and ascending: integers by size, texts by their bytes (which is by code points)."""
-    checked = [check_cell(key, name, i) for i, key in enumerate(keys)]
+def in_order(keys: Iterable[Any], name: str, *, are_rows: bool = True) -> list[Key]:
+    """Different keys of one type, checked and ascending: integers by size, texts by their bytes (which is by code points).
+
+    Messages tell positions unless the keys are not `are_rows`.
+    """
+    checked = [check_cell(key, name, i if are_rows else None) for i, key in enumerate(keys)]
     for i, key in enumerate(checked):
         if isinstance(key, str) != isinstance(checked[0], str):
             problem = f"is {key!r}, and {name}[0] is {checked[0]!r}"

@@ -92,7 +92,8 @@ def choose_target(target: str | None, path: str) -> str:
 )
 @options.option(
     "--outputs NAMES",
-    "What it is to give, separated by commas: value, bin, lower, upper, decision. SQL gives one of them. Default: value.",
+    "What it is to give, separated by commas: value, bin, lower, upper, lower_if_rising, upper_if_rising, decision. SQL gives "
+    "one of them. Default: value.",
 )
 @options.option("--alpha A", "With lower and upper: the probability that the intervals fail. Default: 0.1.")
 @options.option("--name NAME", "The name of the C function, or the Java class. Default: the name of the file.")

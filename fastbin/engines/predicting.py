@@ -117,8 +117,9 @@ def predict(
 
     DuckDB and Spark get SQL (`fastbin.export.sql`) and no function of Python: nothing needs to be installed on executors.
     Polars, Dask, pandas and PyArrow call the compiled model batch by batch; Dask's workers need fastbin. Scores of float32 are
-    taken as the doubles that they are. Values of smooth models and of vectors use exp and log, whose last bit is the engine's
-    own: vectors differ by less than 1e-12 of a value. SQL has vectors of at most 50 classes; pass batches of Arrow for more.
+    taken as the doubles that they are, and integers beyond 2^53 as the nearest doubles; ``model.predict`` refuses those.
+    Values of smooth models and of vectors use exp and log, whose last bit is the engine's own: vectors differ by less than
+    1e-12 of a value. SQL has vectors of at most 50 classes; pass batches of Arrow for more.
 
     For sets, and for models of more than 1,000 steps, SQL looks rows up by a join, after which rows come in another order.
 

@@ -142,7 +142,7 @@ class _Query(NamedTuple):
             raise too_many_samples(self.columns.weight)
         if n_samples == 0:
             raise no_samples(self.columns.weight)
-        keys = in_order(sorted(by_key), self.segment)  # as an engine gives groups in any order
+        keys = in_order(sorted(by_key), f"a key of {self.segment}", are_rows=False)  # groups come in any order
         samples, ones = (np.array(column, np.int64) for column in zip(*map(by_key.__getitem__, keys), strict=True))
         return keys, _Totals(samples, ones, n_rows)
 

@@ -204,5 +204,5 @@ class IpcTable(Table):
         pa = arrow()
         try:
             return pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(use_threads=uses_threads()))
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, OSError) as error:
             raise InputError(f"{self.path} is not an Arrow IPC file, or it is damaged: {first_sentence(error)}") from None

@@ -160,7 +160,7 @@ BAD = {
     "a missing segment": ({"s": [1, None, 2]}, {}, "s is NULL in 1"),
     "a negative weight": ({"w": [1, -1, 1]}, {"weight": "w"}, "w is negative in 1"),
     "a segment of floats": ({"s": [1.0, 2.0, 2.0]}, {}, "segment is 's', a column of type DOUBLE; segments are"),
-    "an empty text": ({"s": ["", "a", "b"]}, {}, r"s\[0\] is '', which is empty"),
+    "an empty text": ({"s": ["", "a", "b"]}, {}, r"a key of s is '', which is empty"),
     "no rows": ({"p": pa.array([], pa.float64()), "y": pa.array([], pa.int8()), "s": pa.array([], pa.int8())}, {}, "no rows"),
 }  # fmt: skip
 
