@@ -13,6 +13,7 @@ import pyarrow.dataset
 import pytest
 
 import fastbin as fb
+from fastbin.tables import opening as tables
 from fastbin.tables.sql import DuckDBTable
 from hard_sets import FEWER_BINS
 
@@ -240,3 +241,16 @@ def test_progress_of_counts(kind: str) -> None:
     count(table, progress=lambda *seen: told.append(seen), **options)
     fb.engines.assess(table, MODEL, score="p", label="y", progress=lambda *seen: told.append(seen), **options)
     assert told == [(1, N)] * 2
+
+
+def test_a_frame_that_has_every_attribute() -> None:
+    """As one of Spark Connect, which gives a column for any name and asks its server later."""
+
+    class DataFrame:
+        __module__ = "pyspark.sql.connect.dataframe"
+        columns = ("p", "y")
+
+        def __getattr__(self, name: str) -> object:
+            return object()
+
+    assert tables.open(DataFrame()).names == ["p", "y"]

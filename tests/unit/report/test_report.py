@@ -456,3 +456,27 @@ def test_a_page_on_a_set_has_the_same_order() -> None:
     assert page.index("class='badge") < page.index("<nav>")
     assert str(found).startswith(str(found.certificates[0]))
     assert "class='badge" in found._repr_html_()
+
+
+def test_a_certificate_that_excludes_neither_end_is_told() -> None:
+    """One of five rows was "confirmed" at the top of a page that cautioned against nothing."""
+    rng = np.random.default_rng(0)
+    of_few = fb.CertifiedCalibration().fit(rng.random(5), [0, 1, 0, 1, 1]).model_
+    told = cautions(of_few, rng.random(500), rng.random(500) < 0.3)
+    assert f"excludes a frequency of 0 or 1 in no bin, as epsilon is {of_few.certificate(alpha=0.1).epsilon:.4f}"[:60] in told
+    scores = rng.random(20_000)
+    rare = fb.UniformMassBinning(5).fit(scores, rng.random(20_000) < 1e-3).model_
+    assert "excludes a frequency of 0 in no bin" in cautions(rare, scores[:500], np.arange(500) % 2)
+    assert rare.certificate(alpha=0.1).epsilon >= rare.values.max()
+    plain = fb.UniformMassBinning(5).fit(scores, rng.random(20_000) < scores).model_
+    assert "excludes" not in cautions(plain, scores[:500], rng.random(500) < scores[:500])
+
+
+def test_small_numbers_are_not_shown_as_0() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(40_000) * 1e-3
+    labels = rng.random(40_000) < scores
+    model = fb.UniformMassBinning(5).fit(scores[:20_000], labels[:20_000]).model_
+    numbers = assess_model(model, scores[20_000:], labels[20_000:]).after.numbers()
+    assert 0.0 < float(numbers["- uncertainty"]) < 0.001
+    assert 0.0 < float(numbers["expected calibration error"]) < 0.001
