@@ -254,8 +254,15 @@ def folds_of(rows: Any, y: Array, at: Int64s, cv: Any, **params: Any) -> Iterato
             train, test = (np.arange(len(y))[part] for part in pair)
             yield at[np.isin(at, train)], at[np.isin(at, test)]
         return
-    for train, test in check_cv(cv, y[at], classifier=True).split(rows, y[at], **params):
-        yield at[np.sort(train)], at[np.sort(test)]
+    try:
+        for train, test in check_cv(cv, y[at], classifier=True).split(rows, y[at], **params):
+            yield at[np.sort(train)], at[np.sort(test)]
+    except ValueError as error:
+        if "'groups' parameter should not be None" not in str(error):
+            raise
+        problem = f"is a {type(cv).__name__}, which needs groups, and these reach it by metadata routing alone"
+        remedy = "call sklearn.set_config(enable_metadata_routing=True), and pass fit(..., groups=...)"
+        raise InputError(problem, remedy, argument="cv") from None
 
 
 def check_cv_argument(cv: Any) -> Any:

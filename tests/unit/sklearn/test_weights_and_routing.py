@@ -16,6 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.neighbors import KNeighborsClassifier
+from wordings import refuses
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
@@ -161,6 +162,11 @@ def test_metadata_go_where_they_are_asked_for() -> None:
     own = CalibratedClassifier(random_state=0).fit(X_LATER, Y_LATER, sample_weight=weights)
     routed = CalibratedClassifier(LogisticRegression().set_fit_request(sample_weight=True), random_state=0)
     np.testing.assert_array_equal(own.estimator_.coef_, routed.fit(X_LATER, Y_LATER, sample_weight=weights).estimator_.coef_)
+
+
+def test_groups_need_routing() -> None:
+    clf = CalibratedClassifier(LogisticRegression(), cv=GroupKFold(5))
+    refuses("InputError cv", clf.fit, X_LATER, Y_LATER, groups=np.arange(800) % 5)
 
 
 @pytest.mark.usefixtures("routing")
