@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Callable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 
@@ -45,6 +45,8 @@ def first_few(items: Sequence[Any], limit: int, say: Callable[[Any], str] = str)
 
 
 NOISE = 1e-12  # what is smaller may be the rounding of sums, and is shown as 0
+DIGITS = 13  # that tell a number from another; those behind them are the rounding of sums
+ANY_LENGTH = Context(prec=400)  # of its own, as a program may set that of its threads
 
 
 def rounded(number: float, places: int = 4, direction: str = "") -> str:
@@ -55,12 +57,23 @@ def rounded(number: float, places: int = 4, direction: str = "") -> str:
     """
     if not math.isfinite(number):
         return str(number)
-    if abs(number) >= NOISE:
+    if abs(number) < NOISE:
+        number = 0.0
+    else:
         places = max(places, 1 - math.floor(math.log10(abs(number))))
     if not direction:
         return f"{number:.{places}f}"
-    exact = Decimal(repr(float(number)))  # its shortest decimals: 0.1 is not above 0.1
-    return f"{exact.quantize(Decimal(1).scaleb(-places), direction):f}"
+    told = Decimal(f"{number:.{DIGITS - 1}e}")  # 0.1 is not above 0.1, and 0.1 + 0.2 not above 0.3
+    return f"{told.quantize(Decimal((0, (1,), -places)), direction, ANY_LENGTH):f}"
+
+
+def rounded_down(number: float, places: int = 4) -> str:
+    """A number as `rounded`, which is still a lower bound.
+
+    >>> rounded_down(0.12349), rounded_down(0.3 - 0.1)
+    ('0.1234', '0.2000')
+    """
+    return rounded(number, places, ROUND_FLOOR)
 
 
 def rounded_up(distance: float, places: int = 4) -> str:
@@ -78,4 +91,4 @@ def outwards(low: float, high: float, places: int = 4, word: str = "to") -> str:
     >>> outwards(0.1, 0.12341), outwards(0.0, 4.96e-5, 3), outwards(0.99995, 1.0, 3)
     ('0.1000 to 0.1235', '0.000 to 0.000050', '0.999 to 1.000')
     """
-    return f"{rounded(low, places, ROUND_FLOOR)} {word} {rounded_up(high, places)}"
+    return f"{rounded_down(low, places)} {word} {rounded_up(high, places)}"

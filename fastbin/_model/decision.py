@@ -296,5 +296,5 @@ def _percent(share: float) -> str:
 
 
 def _range(ends: tuple[float, float]) -> str:
-    low, high = (float(f"{100.0 * end:.15g}") for end in ends)
+    low, high = (100.0 * end for end in ends)
     return f"{outwards(low, high, 1)} %"

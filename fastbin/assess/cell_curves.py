@@ -264,7 +264,8 @@ def draw(cells: CellCounts, blocks: Blocks, level: float) -> Drawn:
     bands = _ends(np.stack([row[2] for row in rows]), law, level)
     low, high = _ends(errors[:, np.newaxis], law, level)[:, 0].tolist()
     curve = np.stack([p[places], blocks.at(places), bands[0], bands[1]], axis=1)
-    p_values = _share(errors, law, miscalibration), _share(spreads, law, spread)
+    of_terms = float(expected.sum() + cells.ones.sum()) / cells.n  # of which the miscalibration may be a tiny difference
+    p_values = _share(errors, law, miscalibration, of_terms), _share(spreads, law, spread, 1.0)
     return Drawn(len(rows) if law is None else 0, *p_values, max(0.0, low), max(0.0, high), curve)
 
 
@@ -273,7 +274,7 @@ class _Law(NamedTuple):
 
     ones: Int64s  # (tallies, cells)
     chances: Float64s
-    others: float  # the chance of all other tallies
+    chance_of_others: float
 
 
 def _law(cells: CellCounts) -> _Law | None:
@@ -283,7 +284,7 @@ def _law(cells: CellCounts) -> _Law | None:
     varies = (counts * p > tail) & (counts * (1.0 - p) > tail)
     if len(counts) > MOST_DRAWS or 2 ** int(varies.sum()) > MOST_DRAWS:
         return None
-    low = np.where(counts * p > tail, counts, 0)
+    low = np.where(counts * p > tail, counts, 0)  # all rows of a cell or none, where the labels do not vary
     high = low.copy()
     n, q = counts[varies], p[varies]
     low[varies] = np.nan_to_num(special.bdtrik(tail, n, q)).astype(np.int64)
@@ -294,8 +295,13 @@ def _law(cells: CellCounts) -> _Law | None:
     chances = np.ones(1)
     for k, n_rows, chance in zip(ranges, counts.tolist(), p.tolist(), strict=True):
         chances = np.outer(chances, _binomial(k, n_rows, chance)).ravel()
-    left_out = np.where(low > 0, special.bdtr(low - 1, counts, p), 0.0) + special.bdtrc(high, counts, p)
-    return _Law(np.array(list(itertools.product(*ranges)), np.int64), chances, math.fsum(left_out))
+    # The tails of the binomial law, by the incomplete beta function, which takes counts of any size.
+    below = np.where(low > 0, special.betainc(counts - low + 1.0, np.maximum(low, 1), 1.0 - p), 0.0)
+    above = np.where(high < counts, special.betainc(high + 1.0, np.maximum(counts - high, 1), p), 0.0)
+    left_out = math.fsum(below + above)
+    if not left_out <= 2.0 * UNLIKELY:  # nor NaN
+        return None
+    return _Law(np.array(list(itertools.product(*ranges)), np.int64), chances, left_out)
 
 
 def _binomial(k: Int64s, n: int, p: float) -> Float64s:
@@ -320,20 +326,20 @@ def _digest(cells: CellCounts) -> int:
     return int.from_bytes(hashlib.sha256(b"".join(column.tobytes() for column in columns)).digest()[:16], "little")
 
 
-def _share(found: Float64s, law: _Law | None, seen: float) -> float:
-    """The p-value; numbers that differ by rounding alone are equal, which only makes it larger."""
-    reached = found >= seen - 1e-12 * (1.0 + abs(seen))
+def _share(found: Float64s, law: _Law | None, seen: float, of_terms: float) -> float:
+    """The p-value; sums of terms of this size that differ by rounding alone are equal, which only makes it larger."""
+    reached = found >= seen - 1e-12 * (of_terms + abs(seen))
     if law is not None:
-        return min(1.0, math.fsum(law.chances[reached]) + law.others)
+        return min(1.0, math.fsum(law.chances[reached]) + law.chance_of_others)
     return float((1 + int(reached.sum())) / (1 + len(found)))
 
 
 def _ends(found: Float64s, law: _Law | None, level: float) -> Float64s:
-    """Values of each column, between which that of the next labels lies with chance of at least 1 - level."""
+    """Values of each column, between which that of the next labels lies with chance of at least 1 - level, from 4e-9 on."""
     if law is not None:
         order = np.argsort(found, axis=0)
         reached = np.cumsum(law.chances[order], axis=0)
-        each = max(0.0, level / 2.0 - law.others)  # at either end, where all other tallies may lie
+        each = max(0.0, level / 2.0 - law.chance_of_others)  # at either end, where all others may lie
         below = (reached - law.chances[order] <= each).sum(axis=0) - 1
         above = np.minimum((reached < reached[-1] - each).sum(axis=0), len(order) - 1)
         return np.take_along_axis(np.take_along_axis(found, order, axis=0), np.stack([below, above]), axis=0)

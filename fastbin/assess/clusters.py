@@ -20,6 +20,7 @@ from fastbin._base.checks import check_alpha, check_same_length, check_seed
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.frames import check_same_index
+from fastbin._base.shown import outwards, rounded_down, rounded_up
 from fastbin._base.table import Columns, Table
 from fastbin._core.fit import row_keys
 from fastbin.assess.samples import check_samples, rows_of_each
@@ -203,8 +204,11 @@ class ClusterIntervals(Table):
 
     def _about(self) -> str:
         low, high = self.intervals[-1].tolist()
-        words = {"both": "from {low:.4f} to {high:.4f}", "upper": "of at most {high:.4f}", "lower": "of at least {low:.4f}"}
-        within, clusters = words[self.side].format(low=low, high=high), f"{self.n_clusters[-1]:,} clusters"
+        words = {
+            "both": f"from {outwards(low, high)}", "upper": f"of at most {rounded_up(high)}",
+            "lower": f"of at least {rounded_down(low)}",
+        }  # fmt: skip
+        within, clusters = words[self.side], f"{self.n_clusters[-1]:,} clusters"
         return (
             f"A random row of a random cluster has label 1 at a rate {within} (probability at least {sureness(self.alpha)}; "
             f"{self.counts[-1]:,} rows of {clusters}, design effect {self.design_effects[-1]:.3g}), and predictions are "

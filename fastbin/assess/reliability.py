@@ -15,7 +15,7 @@ from fastbin._base.cells import Key
 from fastbin._base.checks import check_alpha, check_choice, check_flag
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.shown import rounded
+from fastbin._base.shown import rounded, rounded_up
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.multiclass import ClassRows, top_label_parts
 from fastbin.assess.samples import (
@@ -181,7 +181,7 @@ class ReliabilityTable(Table):
 def by_chance(mean: float, point: float) -> str:
     """The company of a calibration error, in words."""
     said = f"a perfectly calibrated predictor would show {rounded(mean)} by chance"
-    return said if math.isnan(point) else f"{said}, and more than {rounded(point)} in at most one of 20 test sets"
+    return said if math.isnan(point) else f"{said}, and more than {rounded_up(point)} in at most one of 20 test sets"
 
 
 def exact_gaps(label_sums: Int64s, counts: Int64s, values: Float64s) -> Float64s:

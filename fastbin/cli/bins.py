@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import click
 
+from fastbin._base.shown import rounded_up
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, say, say_json, text_table
 
@@ -65,7 +65,7 @@ def _show(rows: list[TradeOff], n_samples: int, alpha: float, auto: int, side: s
     for row in rows:
         distances = (row.conditional, row.marginal, *((row.conditional_hoeffding, row.expected_ece) if is_both else ()))
         mark = "auto" if row.n_bins == auto else ""
-        cells.append([f"{row.n_bins:,}", f"{row.samples_per_bin:,}", *(f"{_up(each):.4f}" for each in distances), mark])
+        cells.append([f"{row.n_bins:,}", f"{row.samples_per_bin:,}", *(rounded_up(each) for each in distances), mark])
     titles = ["all bins", "one sample", *(["formula (8)", "mean ECE"] if is_both else [])]
     out.print(text_table(["bins", "samples each", *titles, ""], cells))
     out.print()
@@ -75,8 +75,3 @@ def _show(rows: list[TradeOff], n_samples: int, alpha: float, auto: int, side: s
         out.print("formula (8)  in all bins at once: Gupta & Ramdas 2021, equation (8)")
         out.print("mean ECE     the expected calibration error, averaged over calibration sets")
     out.print(f"auto         what --method umd --n-bins auto takes for {n_samples:,} samples")
-
-
-def _up(distance: float) -> float:
-    """Rounded up at the fourth place, so that what is printed still holds."""
-    return math.ceil(distance * 1e4 - 1e-5) / 1e4

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin._base.shown import rounded
+from fastbin._base.shown import rounded, rounded_down, rounded_up
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, show, text_table, working
 from fastbin.cli._files import check_inputs, display_name, load_model
@@ -74,4 +74,5 @@ def _print(found: Performance) -> None:
 
 
 def _row(name: str, ends: dict[str, Any]) -> list[str]:
-    return [name, *("not defined" if ends[end] is None else rounded(ends[end]) for end in ("estimate", "lower", "upper"))]
+    forms = {"estimate": rounded, "lower": rounded_down, "upper": rounded_up}
+    return [name, *("not defined" if ends[end] is None else form(ends[end]) for end, form in forms.items())]

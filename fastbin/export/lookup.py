@@ -131,10 +131,21 @@ class SqlTables:
         return f"WITH {', '.join(each.as_values for each in self.filled)}\n{self.query}"
 
 
-# Columns of these tables, without the table before them.
-OWN_COLUMN = re.compile(
-    r"""(?<![\w.$"`])["`]?(fastbin_(?:model|cell|answer|low|high|lower|upper|lower_key|upper_key))(?!\w)""", re.IGNORECASE
+# What an expression is made of: texts and comments, names and words, and single signs.
+PIECE_OF_EXPRESSION = re.compile(
+    r"""'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/|(?P<name>"(?:[^"]|"")*"|`[^`]*`|[^\W\d][\w$]*)|\S""", re.DOTALL
 )
+
+
+def unqualified(expression: str) -> list[str]:
+    """The names of columns in an expression that stand without a table before them, as they are written.
+
+    >>> unqualified("a + s.b * `c d` + f(e) + 'g' /* h */")
+    ['a', '`c d`', 'e']
+    """
+    pieces = [found for found in PIECE_OF_EXPRESSION.finditer(expression) if not found[0].startswith(("--", "/*"))]
+    around = zip(["", *(found[0] for found in pieces)], pieces, [*(found[0] for found in pieces[1:]), ""], strict=False)
+    return [found["name"] for before, found, after in around if found["name"] and before != "." and after not in (".", "(")]
 
 
 class TableNames(NamedTuple):
@@ -150,13 +161,14 @@ def tables_of(
     form: PartSteps, what: str, score: str, cell: str | None, key: str | None, names: TableNames, dialect: Dialect, about: str
 ) -> SqlTables:
     """The steps of a model, whose number is 0, or of a set with its cells, as tables, and the query that reads them."""
-    for name, expression in (("score", score), ("cell", cell), ("tie_key", key)):
-        shadowed = expression and OWN_COLUMN.search(expression)
-        if shadowed:  # inside the query it would be that of the table of steps, or of neither
-            problem = f"names the column {shadowed[1]}, and the table of steps has one of that name"
-            raise InputError(problem, f"write s.{shadowed[1]}, as s is the table of the rows", argument=name, value=expression)
     filled = [_steps_table(form, what, names.steps, dialect)]
     filled += [] if cell is None else [_cells_table(form, names.cells, dialect)]
+    own = {column for table in filled for column in table.columns}
+    for name, expression in (("score", score), ("cell", cell), ("tie_key", key)):
+        for column in unqualified(expression or ""):
+            if column.strip('"`').lower() in own:  # inside the query it would be that of the table of steps, or of neither
+                problem = f"names the column {column}, and the table of steps has one of that name"
+                raise InputError(problem, f"write s.{column}, as s is the table of the rows", argument=name, value=expression)
     lookup = _lookup(form, what, score, cell, key, dialect)
     cells = "" if lookup.cell is None else f"\nLEFT JOIN {names.cells} AS c ON c.fastbin_cell = {lookup.cell}"
     query = _QUERIES[dialect.lookup](lookup, names, f"FROM {names.source} AS s{cells}", dialect)

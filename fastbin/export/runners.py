@@ -109,7 +109,7 @@ class _Sql(NamedTuple):
     source: str
     columns: dict[str, Array]
     nothing: int | None  # what stands for NULL among answers that are integers; None where they are doubles
-    is_null_alone: bool  # no other answer may be that integer
+    is_null_alone: bool  # whether that integer never answers a row
 
 
 def run_sql(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
@@ -174,22 +174,23 @@ def _quoted(name: str) -> str:
 def _in_order(sql: _Sql, given: list[tuple[int, Any]]) -> Array:
     """The answers of rows, of which each has its number, in their order: NULL as NaN, or as the integer that stands for it.
 
-    An answer of another type is none, also where it has the same value: other rows may have others.
+    Answers of another type are refused, also where they have the same value: other rows may have others. So is what is no
+    answer and not NULL.
     """
     at, answers = [row[0] for row in given], [row[1] for row in given]
-    is_whole = sql.nothing is not None
-    kinds, limits = ((int,) if is_whole else (int, float)), np.iinfo(np.int32)
+    is_whole, limits = sql.nothing is not None, np.iinfo(np.int32)
     for answer in answers:
-        if answer is not None and (type(answer) not in kinds or (is_whole and not limits.min < answer <= limits.max)):
-            expected = "integers" if is_whole else "doubles"
-            raise Failed(f"it gives {answer!r} of type {type(answer).__name__}, and {expected} are expected")
-    # A number for NULL is told from what stands for NULL.
-    nothing, mistaken = (sql.nothing, limits.min) if is_whole else (math.nan, math.inf)
-    is_mistaken = [(sql.is_null_alone and answer == nothing) or answer != answer for answer in answers]
-    column = np.array(
-        [nothing if each is None else mistaken if wrong else each for each, wrong in zip(answers, is_mistaken, strict=True)],
-        np.int32 if is_whole else np.float64,
-    )
+        if answer is None:
+            continue
+        if type(answer) is not int and (is_whole or type(answer) is not float):
+            expected = "integers" if is_whole else "numbers"
+            raise Failed(f"it gives {answer!r}, of type {type(answer).__name__}, and {expected} are expected")
+        if is_whole and not limits.min <= answer <= limits.max:
+            raise Failed(f"it gives {answer}, and integers of 32 bits are expected")
+        if answer != answer or (sql.is_null_alone and answer == sql.nothing):
+            raise Failed(f"it gives {answer}, and NULL is expected for a row without an answer")
+    nothing = sql.nothing if is_whole else math.nan
+    column = np.array([nothing if each is None else each for each in answers], np.int32 if is_whole else np.float64)
     order = np.argsort(np.asarray(at, np.int64), kind="stable")
     if not np.array_equal(np.asarray(at)[order], np.arange(len(column))):
         raise Failed("the query does not give each row once")

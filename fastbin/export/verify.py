@@ -222,7 +222,7 @@ class Verification(NamedTuple):
         else:
             lines.append(f"The digest is that of the model: {self.sha256}.")
         if self.why_not:
-            lines.append(f"{'It does not run' if self.is_broken else 'Not run'}: {self.why_not}.")
+            lines.append(f"{'It fails' if self.is_broken else 'Not run'}: {self.why_not}.")
         else:
             rows = f"{self.n_rows:,} rows ({self.n_given:,} given, {self.n_rows - self.n_given:,} at and beside the edges)"
             compared = f"{rows}, {', '.join(self.outputs)}, run by {self.engine}"

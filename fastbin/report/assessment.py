@@ -694,18 +694,20 @@ def _about_the_cells(found: Assessment) -> Iterator[str]:
 
 
 def _about_the_promise(found: Assessment) -> Iterator[str]:
-    """Whether it leaves out anything that a reader would not expect anyway."""
+    """Whether it excludes neither 0 nor 1 as a frequency, in any bin that it is about."""
     promise = next((each for each in found.certificates if each.kind == "conditional"), None)
     if promise is None:
         return
-    values, side, epsilon = found.model.bin_values, promise.side, promise.epsilon
-    ends = ["0"] * bool(side != "upper" and epsilon >= values.max()) + ["1"] * bool(
-        side != "lower" and epsilon >= 1.0 - values.min()
-    )
+    covered = np.delete(found.model.bin_values, list(promise.uncovered_bins))
+    side, epsilon, ends = promise.side, promise.epsilon, []
+    if side != "upper" and 0.0 < covered.max() <= epsilon:
+        ends.append("0")
+    if side != "lower" and 0.0 < 1.0 - covered.min() <= epsilon:
+        ends.append("1")
     if ends:
         yield (
             f"The certificate excludes a frequency of {' or '.join(ends)} in no bin, as epsilon is {rounded_up(epsilon)}: "
-            "more samples narrow it, and the intervals of the bins say more where the event is rare."
+            "more samples narrow it, and the intervals of the bins say more."
         )
 
 

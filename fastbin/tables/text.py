@@ -10,6 +10,7 @@ import codecs
 import csv
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -97,8 +98,10 @@ class CsvTable(Table):
         names = headers[chosen]
         # In a file of one column an empty line is a row, whose value is missing.
         self._empty_is_missing = len(names) == 1
-        lines = text.splitlines() if self._empty_is_missing else []
+        lines = re.split("\r\n|\r|\n", text) if self._empty_is_missing else []
         self._empty_before_header = next((number for number, line in enumerate(lines) if line), 0)
+        # PyArrow refuses such a file, and now and then never returns from it.
+        self._has_no_rows = len(self._start) < HEADER_BYTES and not re.search("[\r\n]", text.lstrip("\r\n"))
         if any("\ufffd" in name for name in names):
             remedy = "say which encoding it is in, such as latin-1: ", reopened("encoding", "latin-1")
             raise InputError(f"{self.path} has a header that is not UTF-8", remedy)
@@ -114,11 +117,17 @@ class CsvTable(Table):
             raise InputError(f"{self.path} is not a regular file and can be read only once; save it to a file first")
         else:
             stream, self._stream = pa.PythonFile(_Stream(self._stream.read, start=self._start), mode="r"), None
+        if self._has_no_rows:
+            stream.close()
+            return
         # One thread: several are not faster here, and with them an error does not tell the number of its row.
-        skipped, of_rows = self._empty_before_header, {"ignore_empty_lines": not self._empty_is_missing}
         options = {
-            "read_options": pa.csv.ReadOptions(use_threads=False, block_size=_block_bytes(), skip_rows=skipped),
-            "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, **of_rows),
+            "read_options": pa.csv.ReadOptions(
+                use_threads=False, block_size=_block_bytes(), skip_rows=self._empty_before_header
+            ),
+            "parse_options": pa.csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not self._empty_is_missing
+            ),
             "convert_options": pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(self.names, pa.binary()), include_columns=list(columns or [])
             ),
@@ -168,7 +177,8 @@ class CsvTable(Table):
             return f"{self.path} is damaged: {text}"
         number, _, complaint = text.partition("Row #")[2].partition(": ")
         if number.isdigit():
-            return f"{self._record_place(int(number) - 1)}: {complaint[:200].replace('Expected', 'expected', 1)}"
+            record = int(number) - 1 - self._empty_before_header  # PyArrow counts the lines that it skips
+            return f"{self._record_place(record)}: {complaint[:200].replace('Expected', 'expected', 1)}"
         return f"{self.path}: {text[:300]}"
 
     def place(self, row: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+import math
 import traceback
 import unicodedata
 import warnings
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastbin as fb
-from fastbin._base.shown import printable
+from fastbin._base.shown import outwards, printable, rounded, rounded_down, rounded_up
 
 COMMANDS = {
     "\x1b]0;owned\x07": r"\x1b]0;owned\x07",
@@ -57,3 +59,23 @@ def test_errors_and_warnings_are_printed_so() -> None:
     shown = warnings.formatwarning(fb.FastbinWarning(hostile), fb.FastbinWarning, __file__, 1, "")
     assert "\x1b" not in shown
     assert r"\x1b]0;" in shown
+
+
+def test_numbers_that_differ_by_the_rounding_of_sums() -> None:
+    assert (rounded_up(0.1 + 0.2), outwards(0.3 - 0.1, 0.4)) == ("0.3000", "0.2000 to 0.4000")
+    assert (rounded_up(1e-13), outwards(-1e-13, 1e-13), rounded(-0.0)) == ("0.0000", "0.0000 to 0.0000", "0.0000")
+    assert (rounded_up(0.99990001), rounded_down(-0.00012345)) == ("1.0000", "-0.00013")
+    assert rounded_up(1e300).startswith("1" + "0" * 20)
+    assert (rounded_up(math.inf), rounded(math.nan)) == ("inf", "nan")
+
+
+def test_the_decimal_context_of_a_program_changes_nothing() -> None:
+    with decimal.localcontext() as context:
+        context.prec, context.traps[decimal.Inexact] = 2, True
+        assert (rounded_up(0.123456), outwards(0.123456, 123.456789)) == ("0.1235", "0.1234 to 123.4568")
+
+
+@given(st.floats(-1e6, 1e6), st.integers(0, 8))
+def test_what_is_rounded_still_holds(number: float, places: int) -> None:
+    slack = 1e-12 + 1e-12 * abs(number)
+    assert float(rounded_down(number, places)) - slack <= number <= float(rounded_up(number, places)) + slack

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,8 @@ def test_it_says_what_python_says(model: fb.BinnedModel, capsys: pytest.CaptureF
     told = capsys.readouterr().out
     assert found.to_dict()["sentence"] in told
     for name, (lower, upper) in found.intervals.items():
-        assert f"{name}     {found.estimates[name]:.4f}   {lower:.4f}   {upper:.4f}" in told
+        low, high = math.floor(1e4 * lower) / 1e4, math.ceil(1e4 * upper) / 1e4
+        assert f"{name}     {found.estimates[name]:.4f}   {low:.4f}   {high:.4f}" in told
     assert f"The threshold divides slices with {found.n_divided} rows" in told
 
 

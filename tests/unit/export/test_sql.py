@@ -188,6 +188,14 @@ def test_columns_that_the_table_of_steps_has_as_well(engine: Any, fitted: fb.Uni
     """SQLite and PostgreSQL took them from the table of steps without a word."""
     for name in ("fastbin_lower", '"fastbin_lower"', "FASTBIN_ANSWER + 0"):
         refuses("InputError score", fb.export.sql, fitted, name, dialect=engine.dialect, style="join")
+    for name in (
+        "s . fastbin_lower",
+        "CASE c WHEN 'fastbin_lower' THEN p END",
+        '"a fastbin_lower"',
+        "fastbin_lower(p)",
+        "fastbin_low",
+    ):
+        fb.export.sql(fitted, name, dialect=engine.dialect, style="join")
     engine.load({"p": [0.9, 0.1], "fastbin_lower": [0.25, 0.75]})
     made = fb.export.sql(fitted, "s.fastbin_lower", dialect=engine.dialect, style="join")
     engine.run(made.table)

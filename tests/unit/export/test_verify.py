@@ -321,7 +321,7 @@ def test_what_does_not_run_is_told(name: str) -> None:
     result = verified(model, name, broken, target="sql" if TARGETS[name][1] else name)
     assert result.is_broken
     assert result.is_wrong
-    assert "It does not run: " in str(result)
+    assert "It fails: " in str(result)
     assert result.engine == ""
 
 
@@ -537,7 +537,7 @@ def broken(export: Any, model: Any = MODEL, **words: Any) -> str:
     """Why an export does not run, which must not pass."""
     result = _verify(model, export, **words)
     assert (result.is_same, result.is_wrong, result.is_broken, result.engine) == (False, True, True, "")
-    assert f"It does not run: {result.why_not}." in str(result)
+    assert f"It fails: {result.why_not}." in str(result)
     return result.why_not
 
 

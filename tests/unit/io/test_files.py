@@ -191,10 +191,24 @@ def test_an_empty_line_of_one_column_is_a_row(tmp_path: Path, text: str) -> None
     (batch,) = table.batches(["p"])
     assert batch.column("p").to_pylist() == [b"0.1", b"", b"0.2", b""]
     missing = 5 if text.startswith("\n") else 3
+    wide = tmp_path / "wide.csv"
+    wide.write_text(text.replace("0.2", "1,2"), newline="")
+    with pytest.raises(fb.InputError, match=f"wide.csv, line {missing + 1}: expected 1 columns, got 2"):
+        list(open_table(str(wide)).batches(["p"]))
     with pytest.raises(fb.InputError, match=f"one.csv, line {missing}, column p: the value is missing"):
         columns_of(path, ("p",))
     path.write_text(text.replace("p", "p,q").replace("0.1", "0.1,a").replace("0.2", "0.2,b").replace('""', ""), newline="")
     assert sum(len(batch) for batch in open_table(str(path)).batches(["p"])) == 2
+
+
+@pytest.mark.parametrize("text", ["p", "\np", "p,q", "\x0cp", "\u2028p\n", "\n\x0bp\n"])
+def test_a_header_alone(tmp_path: Path, text: str) -> None:
+    """PyArrow refused one without a line end, and did not always return. Other characters than CR and LF end no line."""
+    path = tmp_path / "header.csv"
+    path.write_text(text, newline="")
+    table = open_table(str(path))
+    assert table.names[0].endswith("p")
+    assert sum(len(batch) for batch in table.batches()) == 0
 
 
 def test_errors_in_parquet_name_row_and_column(tmp_path: Path) -> None:

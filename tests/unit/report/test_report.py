@@ -480,3 +480,13 @@ def test_small_numbers_are_not_shown_as_0() -> None:
     numbers = assess_model(model, scores[20_000:], labels[20_000:]).after.numbers()
     assert 0.0 < float(numbers["- uncertainty"]) < 0.001
     assert 0.0 < float(numbers["expected calibration error"]) < 0.001
+
+
+def test_bins_that_a_promise_leaves_out_decide_nothing() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.random(300) * 0.5
+    with pytest.warns(fb.FastbinWarning, match="hold no sample"):
+        model = fb.ExplicitBinning([0.25, 0.5, 0.75]).fit(scores, np.arange(300) % 150 == 0).model_
+    assert "excludes a frequency of 0 in no bin" in cautions(model, scores, np.arange(300) % 2)
+    certain = fb.UniformMassBinning(5).fit(scores, np.zeros(300)).model_
+    assert all("excludes" not in each for each in assess_model(certain, scores, np.arange(300) % 2, side="lower").cautions)
