@@ -210,7 +210,8 @@ class Calibrator(Estimator[BinnedModel]):
             Of samples that the classifier was not trained on. float32 and float64 are read without a copy. NaN, infinity and
             scores outside `score_range` are refused.
         labels : array-like of shape (n,)
-            bool, or numbers that equal 0 or 1.
+            bool, or numbers that equal 0 or 1. Matched with the scores by position: of two columns of pandas with different
+            indices an error tells, unless one has the default index.
         sample_weight : array-like of shape (n,), optional
             Integers, and decimals without places, are frequencies: the same as repeating the row. Floats are importance
             weights: boundaries ignore them, values are weighted means, and only bounds made for weights apply.
