@@ -23,7 +23,7 @@ from fastbin.model_set import ModelSet
 from fastbin.tables.columns import is_text, scores_of
 from fastbin.tables.opening import Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, sql_table
-from fastbin.tables.table import as_plain, check_column, polars, pyarrow
+from fastbin.tables.table import as_plain, check_column, polars, pyarrow, with_plain_names
 from fastbin.vector_model import as_vector_model
 
 OUTPUT = "probability"
@@ -55,9 +55,11 @@ class Request(NamedTuple):
 
     def in_polars(self, frame: Any) -> Any:
         """The frame with the new column."""
-        by_name = polars().selectors.by_name  # `col` takes some names for patterns
-        columns = (None if name is None else by_name(name).as_expr() for name in (self.score, self.cell, self.key))
-        return frame.with_columns(polars_expression(self.model, *columns).alias(self.output))
+        pl = polars()
+        frame, plain, copies = with_plain_names(frame, self.read)
+        named = dict(zip(self.read, map(pl.col, plain), strict=True))
+        columns = (None if name is None else named[name] for name in (self.score, self.cell, self.key))
+        return frame.with_columns(polars_expression(self.model, *columns).alias(self.output)).drop(copies)
 
     def in_sql(self, table: SqlTable) -> SqlTable:
         """The table with the new column."""

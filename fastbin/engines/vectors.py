@@ -16,7 +16,7 @@ from fastbin.export.sql import sql
 from fastbin.export.vectors import MOST_CLASSES
 from fastbin.tables.columns import scores_of
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, SqlTable
-from fastbin.tables.table import as_plain
+from fastbin.tables.table import as_plain, with_plain_names
 from fastbin.vector_model import VectorModel
 
 # Floats of 32 bits in the words of both engines.
@@ -61,8 +61,9 @@ class VectorRequest(NamedTuple):
             return pl.DataFrame([pl.Series(name, column, nan_to_null=True) for name, column in found.items()]).to_struct()
 
         kind, own = pl.Struct(dict.fromkeys(self.outputs, pl.Float64)), f"fastbin_{uuid4().hex}"
-        vectors = pl.struct(pl.selectors.by_name(*self.read)).map_batches(values, return_dtype=kind, is_elementwise=True)
-        return frame.with_columns(vectors.alias(own)).unnest(own)
+        frame, plain, copies = with_plain_names(frame, self.read)
+        vectors = pl.struct(plain).map_batches(values, return_dtype=kind, is_elementwise=True)
+        return frame.with_columns(vectors.alias(own)).unnest(own).drop(copies)
 
     def in_sql(self, table: SqlTable) -> SqlTable:
         """The table with the new columns, NULL in rows without an answer."""

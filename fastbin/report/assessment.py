@@ -671,8 +671,8 @@ def cautions_of(found: Assessment) -> Iterator[str]:
         yield "The log loss is infinite: a bin of value 0 or 1 was wrong about a test sample. The Brier score is finite."
     if found.before is not None and found.after.brier.score > found.before.brier.score:
         yield (
-            f"On this test set the scores themselves have the smaller Brier score ({rounded(found.before.brier.score)} against "
-            f"{rounded(found.after.brier.score)}): what the bins blur outweighs what they correct."
+            f"On this test set the scores themselves have the smaller Brier score ({found.before.brier.score:.4g} against "
+            f"{found.after.brier.score:.4g}): what the bins blur outweighs what they correct."
         )
 
 

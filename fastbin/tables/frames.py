@@ -6,6 +6,7 @@ Only the operations that all of them have are used. Conditional expressions, and
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from fastbin._base.array_types import Array
 from fastbin._base.checks import MOST_SAMPLES, too_many_samples
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputTypeError
-from fastbin.tables.table import polars, pyarrow
+from fastbin.tables.table import is_pattern, polars_columns, pyarrow
 
 # What a column holds, where a fit can use it.
 FLOAT, INTEGER, BOOLEAN, TEXT = "real numbers", "integers", "booleans", "text"
@@ -100,12 +101,17 @@ class NarwhalsFrame:
     least_cells, most_cells = 2**10, 2**18
     value_limit = 2**19
 
-    def __init__(self, frame: Any, decimals: Collection[str] = ()) -> None:
-        self._frame, self._nw, self._decimals = frame, narwhals(), decimals
+    def __init__(self, frame: Any, decimals: Collection[str] = (), renamed: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._frame, self._nw, self._decimals, self._renamed = frame, narwhals(), decimals, renamed
 
     @classmethod
     def of(cls, table: Any, package: str, wanted: list[str], names: ColumnNames) -> NarwhalsFrame:
         """These columns of a table that Narwhals accepts, and nothing that could clash with the names in queries."""
+        if package == "polars":
+            renamed = {name: f"fastbin_column_{number}" for number, name in enumerate(wanted) if is_pattern(name)}
+            chosen = zip(polars_columns(wanted), wanted, strict=True)
+            table = table.select([column.alias(renamed.get(name, name)) for column, name in chosen])
+            return cls(narwhals().from_native(table), (), renamed)
         frame = _frame_of(table, package, wanted, names)
         engine = frame.implementation
         if not (engine.is_pandas_like() or engine.is_pyarrow() or engine.is_dask()):
@@ -122,12 +128,11 @@ class NarwhalsFrame:
                 return FLOAT
             return {nw.Boolean: BOOLEAN, nw.String: TEXT}.get(type(dtype), str(dtype))
 
-        return {name: kind_of(dtype) for name, dtype in self._frame.collect_schema().items()}
+        given = {renamed: name for name, renamed in self._renamed.items()}
+        return {given.get(name, name): kind_of(dtype) for name, dtype in self._frame.collect_schema().items()}
 
     def column(self, name: str) -> Any:
-        column = self._nw.col(name)
-        if name == "*" or (name.startswith("^") and name.endswith("$")):  # which Polars takes for a pattern
-            column = self._nw.nth(self._frame.collect_schema().names().index(name))
+        column = self._nw.col(self._renamed.get(name, name))
         if name not in self._decimals:
             return column
         # Arrow's own cast of a decimal misses the nearest double now and then; that of its text never does.
@@ -158,7 +163,7 @@ class NarwhalsFrame:
         return type(self)(self._frame.select(**columns))
 
     def where(self, condition: Any) -> NarwhalsFrame:
-        return type(self)(self._frame.filter(condition), self._decimals)
+        return type(self)(self._frame.filter(condition), self._decimals, self._renamed)
 
     def join(self, table: Mapping[str, Array], on: str) -> NarwhalsFrame:
         small = self._like({**table, on: table[on].astype(np.float64)})
@@ -205,13 +210,10 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
         table = _checked(table.select(wanted), names)
     elif package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table[wanted].dtypes):
         table = _checked(pyarrow().Table.from_pandas(table[wanted], preserve_index=False), names)
-    elif package == "polars":
-        table = table.select(polars().selectors.by_name(*wanted))
     elif package in ("pandas", "dask", "dask_expr"):
         table = table[wanted].reset_index(drop=True)
     try:
-        frame = narwhals().from_native(table)
-        return frame if package == "polars" else frame.select(*wanted)
+        return narwhals().from_native(table).select(*wanted)
     except TypeError as error:
         raise InputTypeError(f"table is of type {type(table).__name__}, which Narwhals does not know: {error}") from error
 

@@ -14,7 +14,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin.tables.columns import MISSING_TEXT, MISSING_WORDS, as_text, column_of, first_true, is_integer, without_missing
 from fastbin.tables.files import ColumnReader, open_table
 from fastbin.tables.replay import Replay
-from fastbin.tables.table import Table, check_columns, polars, pyarrow, sliced
+from fastbin.tables.table import Table, check_columns, polars_columns, pyarrow, sliced
 
 if TYPE_CHECKING:
     from fastbin.tables.frames import ColumnNames, Frame
@@ -246,7 +246,7 @@ def _of_polars(frame: Any) -> Stream | None:
     lazy = hasattr(frame, "collect")
 
     def read(names: list[str]) -> Iterator[Any]:
-        chosen = frame.select(polars().selectors.by_name(*names))  # `select` takes some names for patterns
+        chosen = frame.select(polars_columns(names))
         if not lazy:
             parts: Iterable[Any] = chosen.iter_slices(BATCH_ROWS)
         elif hasattr(chosen, "collect_batches"):

@@ -10,10 +10,12 @@ import ctypes
 import importlib
 import mmap
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError, Wording
@@ -53,6 +55,31 @@ def polars() -> Any:
     with needed_for("tables of Polars", package="polars"):
         import polars as installed
     return installed
+
+
+def is_pattern(name: str) -> bool:
+    """Whether Polars takes the name of a column for a pattern."""
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
+
+
+def polars_columns(names: Iterable[str]) -> list[Any]:
+    """Expressions of the columns of exactly these names."""
+    pl = polars()
+    escaped = {name: re.sub(r"([\\.+*?()|\[\]{}^$#&~-])", r"\\\1", name) for name in names}
+    return [pl.col(f"^{pattern}$" if is_pattern(name) else name) for name, pattern in escaped.items()]
+
+
+def with_plain_names(frame: Any, names: Sequence[str]) -> tuple[Any, list[str], list[str]]:
+    """A frame of Polars, the names by which `col` finds these columns in it, and those of copies, which stand for patterns.
+
+    In old versions one expression takes no two patterns.
+    """
+    patterns = list(filter(is_pattern, names))
+    copies = [f"fastbin_{uuid4().hex}" for _ in patterns]
+    if copies:
+        frame = frame.with_columns([one.alias(copy) for one, copy in zip(polars_columns(patterns), copies, strict=True)])
+    plain = dict(zip(patterns, copies, strict=True))
+    return frame, [plain.get(name, name) for name in names], copies
 
 
 def pyarrow() -> Any:

@@ -284,14 +284,14 @@ def test_few_tallies_keep_every_level(cells: dict[float, int], name: str, level:
     assert level / 10 < chance <= level
 
 
-@pytest.mark.parametrize("n", [2**31 - 1, 2**31 + 10, 3 * 10**9, 2**40])
+@pytest.mark.parametrize("n", [2**31 - 1, 2**31 + 10, 3 * 10**9])
 def test_likely_tallies_of_many_rows(n: int) -> None:
     """From 2**31 rows on binomial functions of SciPy are NaN, which read as a p-value of 1."""
     p = 10.0 / n
     for ones in (5, 12, 40):
         tests = calibration_tests([p, p], [0, 1], sample_weight=[n - ones, ones])
         assert tests.n_draws == 0
-        for name in ("mcb_brier", "ecce_simulated")[n > 2**32 :]:  # beyond, doubles do not tell miscalibrations apart
+        for name in ("mcb_brier", "ecce_simulated"):
             far = binom(n, p)
             expected = far.sf(ones - 1) + far.cdf(20 - ones) if ones > 10 else far.cdf(ones) + far.sf(19 - ones)
             assert tests[name]["p_value"] == pytest.approx(expected, abs=2e-9, rel=1e-6)
