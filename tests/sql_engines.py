@@ -354,6 +354,7 @@ def spark(folder: Path) -> Iterator[Spark]:
     options = {
         "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.parquet.compression.codec": "none",  # as in `load`
     }  # fmt: skip
     builder = SparkSession.builder.master("local[2]")
     for name, value in options.items():
