@@ -166,8 +166,8 @@ def tables_of(
     own = {column for table in filled for column in table.columns}
     for name, expression in (("score", score), ("cell", cell), ("tie_key", key)):
         for column in unqualified(expression or ""):
-            if column.strip('"`').lower() in own:  # inside the query it would be that of the table of steps, or of neither
-                problem = f"names the column {column}, and the table of steps has one of that name"
+            if column.strip('"`').lower() in own:  # inside the query it would be that of the table, or of neither
+                problem = f"names the column {column}, and a table of the model has one of that name"
                 raise InputError(problem, f"write s.{column}, as s is the table of the rows", argument=name, value=expression)
     lookup = _lookup(form, what, score, cell, key, dialect)
     cells = "" if lookup.cell is None else f"\nLEFT JOIN {names.cells} AS c ON c.fastbin_cell = {lookup.cell}"

@@ -384,9 +384,8 @@ class Assessment(Table):
         """The promise, its test, and the calibration error; a sentence or two each."""
         promise = str(next(iter(self.certificates), "This model carries no finite-sample guarantee."))
         by_bin = self.after.ece_by_bin is not None
-        errors: list[Any] = [
-            (card.ece_by_bin if by_bin else card.ece) for card in (self.after, self.before) if card is not None
-        ]
+        cards = [self.after] if self.before is None else [self.after, self.before]
+        errors: list[Any] = [card.ece_by_bin if by_bin else card.ece for card in cards]
         what = "expected calibration error by evidence bin" if by_bin else "expected calibration error"
         ece = f"On {self.n_samples:,} test samples the {what} is {rounded(errors[0])}"
         if self.before is not None:

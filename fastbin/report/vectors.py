@@ -473,8 +473,8 @@ def _cautions_of(found: VectorAssessment) -> Iterator[str]:
         yield "The log loss of the raw probabilities is infinite: a class of probability 0 occurred."
     if found.after.brier > found.before.brier:
         yield (
-            f"On this test set the raw probabilities have the smaller Brier score ({rounded(found.before.brier)} against "
-            f"{rounded(found.after.brier)})."
+            f"On this test set the raw probabilities have the smaller Brier score ({found.before.brier:.4g} against "
+            f"{found.after.brier:.4g})."
         )
 
 

@@ -142,13 +142,14 @@ def test_weights_of_segments() -> None:
     ("segments", "message"),
     [
         (pa.array([2**64 - 1, 1], pa.uint64()), "days.* is 18446744073709551615"),
-        (pa.array(["", "a"]), r"(days\[0\]|a key of days) is '', which is empty"),
+        (pa.array(["", "a"]), r"{empty} is '', which is empty"),
         (pa.array([0.5, 1.0]), "days"),
     ],
 )
 def test_bad_segments_are_called_by_their_column(segments: pa.Array, message: str, engine: str) -> None:
     relation = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": [0, 1], "days": segments}))
-    with pytest.raises(fb.FastbinError, match=message):
+    empty = r"days\[0\]" if engine == "stream" else "^a key of days"  # by groups, no row is known
+    with pytest.raises(fb.FastbinError, match=message.replace("{empty}", empty)):
         fit(relation, segment="days", calibrator=fb.UniformMassBinning(1), engine=engine)
 
 
