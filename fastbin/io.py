@@ -6,3 +6,4 @@ from fastbin.tables.files import open_table, read_columns
 from fastbin.tables.table import Table
 
 __all__ = ["Table", "open_table", "read_columns"]
+__dir__ = __all__.copy  # completion lists the public names

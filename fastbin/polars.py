@@ -11,6 +11,7 @@ with needed_for("expressions of Polars", package="polars"):
     import polars as pl
 
 __all__ = ["ExpressionNamespace"]
+__dir__ = __all__.copy  # completion lists the public names
 
 
 @pl.api.register_expr_namespace("fastbin")

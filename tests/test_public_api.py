@@ -68,6 +68,12 @@ def test_fastbin_shows_exactly_what_is_told() -> None:
         fb.histogram  # noqa: B018
 
 
+@pytest.mark.parametrize("name", PUBLIC_MODULES[1:])
+def test_completion_shows_the_public_names_of_a_module_and_no_others(name: str) -> None:
+    module = importlib.import_module(name)
+    assert dir(module) == sorted(module.__all__)
+
+
 def test_help_is_a_page_that_names_everything() -> None:
     page = pydoc.render_doc(fb, renderer=pydoc.plaintext)
     assert len(page.splitlines()) < 120

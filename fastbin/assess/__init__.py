@@ -88,3 +88,4 @@ __all__ = [
     "top_label_ece",
     "validity_curve",
 ]
+__dir__ = __all__.copy  # completion lists the public names

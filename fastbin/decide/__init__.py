@@ -8,3 +8,4 @@ from fastbin.decide.plans import LabelPlan, plan_labels
 from fastbin.decide.thresholds import accept_threshold
 
 __all__ = ["Decision", "LabelPlan", "Performance", "accept_threshold", "performance", "plan_labels"]
+__dir__ = __all__.copy  # completion lists the public names

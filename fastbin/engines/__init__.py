@@ -16,3 +16,4 @@ from fastbin.engines.predicting import predict
 from fastbin.engines.verifying import verify_data
 
 __all__ = ["BinCounts", "assess", "count", "fit", "predict", "verify_data"]
+__dir__ = __all__.copy  # completion lists the public names

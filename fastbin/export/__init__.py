@@ -27,3 +27,4 @@ __all__ = [
     "sql_set",
     "verify",
 ]
+__dir__ = __all__.copy  # completion lists the public names

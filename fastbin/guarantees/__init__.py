@@ -30,3 +30,4 @@ __all__ = [
     "samples_needed",
     "set_intervals",
 ]
+__dir__ = __all__.copy  # completion lists the public names

@@ -38,3 +38,4 @@ __all__ = [
     "weighted_empirical_bernstein",
     "wilson",
 ]
+__dir__ = __all__.copy  # completion lists the public names

@@ -13,3 +13,4 @@ from fastbin.multi.vectors import VectorCalibration
 from fastbin.vector_model import VectorModel
 
 __all__ = ["ClassWiseBinning", "SegmentedBinning", "TopLabelBinning", "VectorCalibration", "VectorModel"]
+__dir__ = __all__.copy  # completion lists the public names

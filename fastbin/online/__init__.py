@@ -12,3 +12,4 @@ from fastbin.online.monitor_report import BinReport, MonitorReport
 from fastbin.online.streaming import StreamingBinning
 
 __all__ = ["BinReport", "CalibrationMonitor", "MonitorReport", "StreamingBinning"]
+__dir__ = __all__.copy  # completion lists the public names

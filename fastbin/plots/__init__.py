@@ -40,3 +40,4 @@ __all__ = [
     "top_label_diagram",
     "validity_plot",
 ]
+__dir__ = __all__.copy  # completion lists the public names

@@ -17,3 +17,4 @@ from fastbin.report.assessment import Assessment, CellResult, Scorecard, assess_
 from fastbin.report.page import render_report, write_report
 
 __all__ = ["Assessment", "CellResult", "Scorecard", "assess_model", "render_report", "write_report"]
+__dir__ = __all__.copy  # completion lists the public names

@@ -36,3 +36,4 @@ __all__ = [
     "source_rate_of",
     "weighted_interval",
 ]
+__dir__ = __all__.copy  # completion lists the public names

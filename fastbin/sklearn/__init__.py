@@ -71,6 +71,7 @@ TRUSTED_TYPES = [
 ]
 
 __all__ = ["TRUSTED_TYPES", "CalibratedClassifier", "OnnxClassifier", "ReliabilityDisplay", "register_onnx"]
+__dir__ = __all__.copy  # completion lists the public names
 
 
 def __getattr__(name: str) -> Any:

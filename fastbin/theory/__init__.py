@@ -84,3 +84,4 @@ __all__ = [
     "worst_failure",
     "zeta",
 ]
+__dir__ = __all__.copy  # completion lists the public names
