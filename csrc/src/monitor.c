@@ -99,7 +99,7 @@ static int start_can_be(const fastbin_monitor_spec *spec, size_t k) {
   if (spec->start_at[k] <= earliest || spec->start_at[k] > n_outcomes(spec)) return 0;
   for (size_t b = 0; b < n_bins; b++) {
     const struct tally *now = &spec->stream->tallies[b];
-    int64_t count_before = k > 0 ? counts[b - n_bins] : 0, ones_before = k > 0 ? ones[b - n_bins] : 0;
+    int64_t count_before = k > 0 ? (counts - n_bins)[b] : 0, ones_before = k > 0 ? (ones - n_bins)[b] : 0;
     if (counts[b] < count_before || counts[b] > now->count) return 0;
     if (ones[b] < ones_before || ones[b] > now->label_sum) return 0;
     if (ones[b] - ones_before > counts[b] - count_before || now->label_sum - ones[b] > now->count - counts[b]) return 0;
