@@ -199,11 +199,11 @@ class BinnedModel(Saved, NativeModel, Parts):
         more["decision"] = self._decision if self._decision[2] else None
         return BinnedModel.from_parts(**{**parts, **more, **changes})
 
-    def _derived(self, function: str, **changes: Any) -> BinnedModel:
-        """The same by a function, which is added to the provenance."""
+    def _derived(self, function: str, said: dict[str, Any] | None = None, **changes: Any) -> BinnedModel:
+        """The same by a function, which is added to the provenance, with these of its arguments."""
         from fastbin._model.provenance import with_step
 
-        return self._replace(**changes, provenance=with_step(self._provenance, function))
+        return self._replace(**changes, provenance=with_step(self._provenance, function, **said or {}))
 
     def with_out_of_range(self, out_of_range: str) -> BinnedModel:
         """The same model with another policy for finite scores outside its range.

@@ -73,12 +73,12 @@ def _values_of(kind: Any) -> Callable[[Any], tuple[Any, ...]]:
 _text_of_last = LastMade(lambda estimator: _text([_step(type(estimator).__name__, estimator.get_params())]))
 
 
-def with_step(text: bytes, function: str) -> bytes:
-    """A provenance with one more step; what nothing is known of stays so."""
+def with_step(text: bytes, function: str, **said: Any) -> bytes:
+    """A provenance with one more step, a function and what of its arguments is kept; what nothing is known of stays so."""
     stated = stated_by(text)
     if stated is None:
         return b""
-    return _text([*_steps_of(stated), {"function": function}])
+    return _text([*_steps_of(stated), {"function": function, **said}])
 
 
 def with_estimator(text: bytes, estimator: Any, **said: Any) -> bytes:
@@ -122,9 +122,14 @@ def in_words(model: Any) -> str:
 def _step_in_words(step: Any) -> str:
     if not isinstance(step, dict) or not isinstance(step.get("configuration", {}), dict):
         return repr(step)
-    if "calibrator" not in step:
-        return str(step.get("function", step))
-    return f"{step['calibrator']}({', '.join(f'{name}={value!r}' for name, value in step.get('configuration', {}).items())})"
+    if "calibrator" in step:
+        return f"{step['calibrator']}({_arguments(step.get('configuration', {}))})"
+    said = {name: value for name, value in step.items() if name != "function"}
+    return str(step.get("function", step)) + (f"({_arguments(said)})" if "function" in step and said else "")
+
+
+def _arguments(said: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in said.items())
 
 
 def _short(text: str, most: int) -> str:

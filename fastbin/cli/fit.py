@@ -156,7 +156,8 @@ OF_SETS = {
 )
 @options.option(
     "--cluster COLUMN",
-    "What rows that belong together share, such as the customer: the fit takes one row of each, chosen by --seed.",
+    "What rows that belong together share, such as the customer: the fit takes one row of each, chosen by --seed, which is "
+    "drawn here where it is not given.",
 )
 @options.option("--plan PLAN", "FILE holds labels of the rows that this plan of `fastbin plan` asked for.", options.PATH)
 @options.option("--id id_column COLUMN", "--plan: what identifies a row, as in `fastbin plan`.")
@@ -334,7 +335,7 @@ def _fit_clusters(
         fitted = calibrator.fit(**{argument: column[kept] for argument, column in read.arrays.items()})
         agreement = agreement_of(read.arrays["labels"] - fitted.predict(read.arrays["scores"]), of_rows, seed)
     _note_suspicions(caught)
-    return fitted.model_._derived("one_per_cluster"), columns | keys, agreement
+    return fitted.model_._derived("one_per_cluster", {"seed": seed}), columns | keys, agreement
 
 
 # ---------------------------------------------------------------------- segments and classes

@@ -74,6 +74,7 @@ def command(
     else:
         if labels is not None:
             raise InputError(f"{display_name(file)} holds no plan of labels, which --labels goes with; write one by -o first")
+        _keep_labels_of(output)
         plan, target, reads = _planned(file, id_column, alpha, new, rows), output, (file,)
         named = id_column or "row"
     out = Output(target, reads=reads, is_text=True)
@@ -90,6 +91,19 @@ def _is_plan(path: str) -> bool:
             return file.read(len(START)) == START
     except OSError:  # told when it is opened as a table; "-" is one
         return False
+
+
+def _keep_labels_of(target: str | None) -> None:
+    """Refuse to write a new plan over one that holds labels, which rest on the random order in it."""
+    if target is None or not _is_plan(target):
+        return
+    from fastbin.decide import LabelPlan
+
+    n_labels = int(LabelPlan.load(target).counts.sum())
+    if n_labels:
+        name = display_name(target)
+        remedy = f"go on with it (fastbin plan {name} --labels), write the new plan to another file, or remove this one"
+        raise InputError(f"{name} is a plan with {n_labels:,} labels, which a new plan would destroy", remedy)
 
 
 def _planned(file: str, name: str | None, alpha: float, new: dict[str, Any], rows: RowOptions) -> LabelPlan:

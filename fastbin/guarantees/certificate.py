@@ -177,7 +177,9 @@ def is_of_clusters(evidence: Any) -> bool:
     """Whether the fit took one row of each cluster, as the model's provenance says."""
     stated = getattr(evidence, "provenance", None)
     steps = stated.get("made_by") if isinstance(stated, Mapping) else None
-    return isinstance(steps, list) and {"function": "one_per_cluster"} in steps
+    if not isinstance(steps, list):
+        return False
+    return any(isinstance(step, Mapping) and step.get("function") == "one_per_cluster" for step in steps)
 
 
 def draws_from(population: str) -> str:

@@ -21,13 +21,15 @@ from fastbin.intervals import (
     sidak,
     weighted_empirical_bernstein,
 )
-from fastbin.intervals.weighted import theorem7, theorem10
+from fastbin.intervals.weighted import positive_per_bin, theorem7, theorem10
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
 
 Evidence = dict[str, Any]  # parts of a model by their names
 
 ESTIMATORS = ("self-normalised", "known-mass", "counted-mass")
+# Sums of weights and of their squares may be off by so much.
+ROUNDING = 1e-9
 
 
 class WeightedRows(NamedTuple):
@@ -215,7 +217,7 @@ def weighted_interval(
         When the model's bins are not independent of the labels (isotonic, "ze", "umb", whole groups of equal scores at edges
         but for "ums"), or its weights were estimated and `weight_error` is not given.
     InputError
-        When the model is not weighted, or an argument is out of range.
+        When the model is not weighted, an argument is out of range, or `weight_bound` is less than some weight of a bin must be.
 
     Notes
     -----
@@ -239,11 +241,26 @@ def weighted_interval(
     ones, weights = np.asarray(model.weighted_label_sums), np.asarray(model.weight_sums)
     zeros, counts = np.maximum(weights - ones, 0.0), np.asarray(model.counts)
     level = level_per_bin(weights, alpha, simultaneous)
+    limits = positive_per_bin(weight_bound, model.n_bins, "weight_bound")
+    _refuse_refuted(limits, np.asarray(model.weight_square_sums), weights, error)
     # The lower end is least when label-1 samples weigh as little and label-0 samples as much as they may; the upper reversed.
     lower, upper = (
-        self_normalised_hoeffding(ones * up, ones * up + zeros / up, counts, level, weight_bound) for up in (1.0 / error, error)
+        self_normalised_hoeffding(ones * up, ones * up + zeros / up, counts, level, limits) for up in (1.0 / error, error)
     )
     return np.stack([lower[:, 0], upper[:, 1]], axis=1)
+
+
+def _refuse_refuted(bound: Float64s, squares: Float64s, sums: Float64s, error: float) -> None:
+    """Refuse a bound below the weight that a tally proves: the largest weight of a bin is at least their mean by weight."""
+    least = np.divide(squares, sums, out=np.zeros(len(sums)), where=sums > 0.0)
+    refuted = least / error > bound * (1.0 + ROUNDING)
+    if refuted.any():
+        b = int(np.argmax(refuted))
+        raise InputError(
+            f"is {bound[b]:g}, and some weight in bin {b} is at least {least[b]:g}",
+            "the bound must hold in the whole source population",
+            argument="weight_bound",
+        )
 
 
 class WeightLimits(NamedTuple):

@@ -101,7 +101,8 @@ def test_fit_takes_one_row_of_each_cluster() -> None:
     np.testing.assert_array_equal(made.counts, expected.counts)
     assert made.n_samples == 600
     assert made.provenance is not None
-    assert made.provenance["made_by"][-1] == {"function": "one_per_cluster"}
+    assert made.provenance["made_by"][-1] == {"function": "one_per_cluster", "seed": 7}
+    assert "> one_per_cluster(seed=7), " in " ".join(run("inspect", "m.fbm").output.split())
     assert "1,800 rows of 600 clusters" in found.output
     assert "the design effect is 1." in found.output
     assert "one row of each was taken, by seed 7" in found.output

@@ -230,6 +230,20 @@ def test_the_file_knows_what_hoeffding_needs(tmp_path: Path) -> None:
     assert json.loads(again.note) == {"shift": "covariate", "estimator": "self-normalised", "weights": "known"}
 
 
+def test_a_bound_that_the_tally_refutes_is_refused() -> None:
+    rng = np.random.default_rng(3)
+    weights = np.where(rng.random(500) < 0.02, 20.0, 0.3)
+    model = ImportanceWeightedBinning(1).fit(rng.random(500), rng.random(500) < 0.5, weights).model_
+    least = float((weights**2).sum() / weights.sum())  # some weight is no less than the mean by weight
+    with pytest.raises(fb.InputError, match=rf"weight_bound is 0.3, and some weight in bin 0 is at least {least:g}; the bound"):
+        shift.weighted_interval(model, 0.3)
+    with pytest.raises(fb.InputError, match="some weight in bin 0"):
+        shift.weighted_interval(model, 0.999 * least / 2.0, weight_error=2.0)
+    assert shift.weighted_interval(model, 1.001 * least / 2.0, weight_error=2.0).shape == (1, 2)
+    alike = ImportanceWeightedBinning(1).fit(rng.random(499), rng.random(499) < 0.5, np.full(499, 1.0 / 3.0))
+    assert shift.weighted_interval(alike, 1.0 / 3.0).shape == (1, 2)  # rounding of the sums refutes nothing
+
+
 def test_weights_off_by_a_factor_widen_the_interval() -> None:
     scores, labels, weights = rows(2000)
     cal = ImportanceWeightedBinning(4).fit(scores, labels, weights)
