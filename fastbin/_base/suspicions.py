@@ -39,7 +39,7 @@ def on_falling(n_lower: int, ones_lower: int, n: int, n_ones: int, level: float 
     n_upper, ones_upper = n - n_lower, n_ones - ones_lower
     if ones_lower * n_upper <= ones_upper * n_lower:  # where one half is empty, too
         return None
-    p = falling_p(n_lower, ones_lower, n, n_ones)
+    p = fisher_p(n_lower, ones_lower, n, n_ones)
     if p > level:
         return None
     return (
@@ -50,7 +50,7 @@ def on_falling(n_lower: int, ones_lower: int, n: int, n_ones: int, level: float 
     )
 
 
-def falling_p(n_lower: int, ones_lower: int, n: int, n_ones: int) -> float:
+def fisher_p(n_lower: int, ones_lower: int, n: int, n_ones: int) -> float:
     """The chance that a draw of `n_lower` of n samples, `n_ones` of them with label 1, has at least `ones_lower` of these.
 
     The exact hypergeometric tail, above the mean of the draw; of more than 2**30 samples Hoeffding's bound on it, by relative

@@ -343,7 +343,7 @@ def _show_assessment(assessment: Assessment) -> None:
     out = console()
     share = 100.0 * assessment.n_positive / assessment.n_samples
     positive = f"{assessment.n_positive:,} ({share:.3g} %) with {label_words(assessment.event)}"
-    out.print(f"{assessment.n_samples:,} test samples, {positive}.")
+    out.print(f"{assessment.sample_words}, {positive}.")
     out.print()
     cards = [(card.name, card.numbers()) for card in assessment.scorecards]
     rows = [[number, *(numbers[number] for _, numbers in cards)] for number in assessment.after.numbers()]

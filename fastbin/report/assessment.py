@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -33,18 +33,15 @@ from fastbin._base.table import Columns, Table, as_html, as_text
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
 from fastbin._model.parts import Parts
-from fastbin._model.view import caveats
 from fastbin.assess.certificate_check import check_cells_given
 from fastbin.assess.metrics import brier_parts_of, squared_ece_of
 from fastbin.assess.reliability import by_chance, table_of
 from fastbin.assess.samples import N_BINS, ChanceLevel, Groups, Samples, check_samples, group_samples, rows_of_each
 from fastbin.assess.validity import curve_of
-from fastbin.assess.verdict import CONTRADICTED, verdict_of
-from fastbin.guarantees.certificate import name_bins, name_cells
-from fastbin.guarantees.evidence import is_stratified
-from fastbin.intervals.binomial import special_functions
+from fastbin.assess.verdict import verdict_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
+from fastbin.report.cautions import cautions_of
 from fastbin.vector_model import as_vector_model
 
 if TYPE_CHECKING:
@@ -94,11 +91,12 @@ class Scorecard:
     max_gap : float
         The largest distance of a bin's prediction and rate.
     chance_level : ChanceLevel or None
-        Both for a perfectly calibrated predictor with these predictions, by chance.
+        Both for a perfectly calibrated predictor with these predictions, by chance; None of a class-wise set, in which each
+        sample is a row of every class.
     gap_90 : float
         90 % of the samples lie in bins with a gap of at most this.
     squared_ece : SquaredEce or None
-        Debiased; None where every bin holds a single sample.
+        Debiased; None where every bin holds a single sample, and of a class-wise set.
     brier : BrierDecomposition
     log_loss, roc_auc : float
     ece_by_bin : float or None
@@ -126,9 +124,12 @@ class Scorecard:
 
     @classmethod
     def of(
-        cls, name: str, predictions: Float64s, samples: Samples, alpha: float, bins: ComparedBins, own: bool = False
+        cls, name: str, predictions: Float64s, samples: Samples, alpha: float | None, bins: ComparedBins, own: bool = False
     ) -> Scorecard:
-        """The numbers on one predictor, in the bins of all; `own` for the predictor that these bins are made of."""
+        """The numbers on one predictor, in the bins of all; `own` for the predictor that these bins are made of.
+
+        Without `alpha` there are no intervals and chance levels, as of rows that depend on each other.
+        """
         scored = Samples(predictions, samples.labels, samples.weights)
         groups, weights = bins.groups if own else bins.groups.shared(), {"sample_weight": samples.weights}
         table, by_bin = table_of(scored, groups, bins.n_bins, alpha=alpha), None
@@ -136,9 +137,11 @@ class Scorecard:
             evidence = Groups("shared", bins.evidence.astype(np.int32), np.empty(int(bins.evidence.max())), None)
             by_bin = table_of(scored, evidence, bins.n_bins)
         try:
-            squared = squared_ece_of(scored, groups, alpha)
+            squared = None if alpha is None else squared_ece_of(scored, groups, alpha)
         except InputError:  # the input is valid, as the table shows, so every bin holds a single sample
             squared = None
+        if alpha is None:
+            table = replace(table, noise=None)
         curve = curve_of(table)
         return cls(
             name=name,
@@ -211,7 +214,7 @@ def both_of(level: tuple[float, float] | None) -> str:
     """The expectation and the 95 % point of an error, in words."""
     if level is None:
         return "unknown"
-    return rounded(level[0]) if math.isnan(level[1]) else f"{rounded(level[0])} ({rounded(level[1])})"
+    return rounded(level[0]) if math.isnan(level[1]) else f"{rounded(level[0])} ({rounded_up(level[1])})"
 
 
 def _of_chance(name: str, level: tuple[float, float] | None) -> dict[str, float | None]:
@@ -387,13 +390,23 @@ class Assessment(Table):
         cards = [self.after] if self.before is None else [self.after, self.before]
         errors: list[Any] = [card.ece_by_bin if by_bin else card.ece for card in cards]
         what = "expected calibration error by evidence bin" if by_bin else "expected calibration error"
-        ece = f"On {self.n_samples:,} test samples the {what} is {rounded(errors[0])}"
+        ece = f"On {self.sample_words} the {what} is {rounded(errors[0])}"
         if self.before is not None:
             ece += f", and that of the scores themselves {rounded(errors[1])}"
         level = self.after.chance_by_bin if by_bin else self.after.chance_level
         ece += "" if level is None else f"; {by_chance(level.ece, level.ece_95)}"
         ece += "."
         return (promise, *(() if self.check is None else (str(self.check),)), ece, *([NOT_COUNTED] if self.is_counted else []))
+
+    @property
+    def sample_words(self) -> str:
+        """How many test samples there are, in words."""
+        return f"{self.n_samples:,} test sample{'' if self.n_samples == 1 else 's'}{self.repeat_words}"
+
+    @property
+    def repeat_words(self) -> str:
+        """In a class-wise set, that a sample counts more than once; else empty."""
+        return f" (each counts once for each of {len(self.model):,} classes)" if _shares_rows(self.model) else ""
 
     def score_words(self) -> dict[str, list[str]]:
         """The numbers to show, rounded: their names under the empty title, and a column for each predictor."""
@@ -505,7 +518,7 @@ def assess_model(
     if not fitted.is_set and fitted.kind == "step":
         bins = fitted.assign(samples.predictions, tie_keys=test.keys, seed=test.seed).astype(np.int64)
     compared = ComparedBins.of(served, samples, n_bins, bins if not fitted.is_set and fitted.has_steps else None)
-    scored = partial(Scorecard.of, samples=samples, alpha=alpha, bins=compared)
+    scored = partial(Scorecard.of, samples=samples, alpha=None if _shares_rows(fitted) else alpha, bins=compared)
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
     certificates, why = _certificates_of(fitted, alpha, side)
     check, known = None, np.ones(len(samples.labels), np.bool_) if test.numbers is None else test.numbers >= 0
@@ -531,6 +544,11 @@ def assess_model(
         n_unknown=samples.take(~known).n_samples,
         cells=tuple(_cell_results(fitted, test, served, n_bins, check, alpha, are_probabilities)) if fitted.is_set else (),
     )
+
+
+def _shares_rows(fitted: BinnedModel | ModelSet) -> bool:
+    """Whether each sample is a row of every class, so that rows depend on each other."""
+    return fitted.is_set and fitted.kind == "class-wise"
 
 
 def _certificates_of(fitted: BinnedModel | ModelSet, alpha: float, side: str) -> tuple[tuple[Any, ...], str | None]:
@@ -638,126 +656,3 @@ class _TestSet(NamedTuple):
             problem = f"has shape {array.shape}; it must hold one prediction for each of {len(self.kept)} rows"
             raise InputError(f"others[{name!r}] {problem}")
         return array[self.kept]
-
-
-# ------------------------------------------------------------------------------------------------- cautions
-
-FEW = 30  # samples; with fewer, the 90 % interval of a rate of one half is wider than 0.3
-SURPRISING = 0.001  # p-value; below it two data sets are said to differ
-
-
-def cautions_of(found: Assessment) -> Iterator[str]:
-    """Warnings to a reader before relying on the model, a sentence or two each; none if all is well."""
-    if found.check is not None and found.check.verdict == CONTRADICTED:
-        yield f"The certificate is contradicted by the test set. {found.check}"
-    if found.why_no_certificate is not None:
-        yield f"A certificate is missing: {found.why_no_certificate}."
-    if found.left_out.total:
-        reasons = ((found.left_out.missing, "missing"), (found.left_out.outside, "outside the range of the model"))
-        parts = [f"{count:,} {'score is' if count == 1 else 'scores are'} {reason}" for count, reason in reasons if count]
-        rows = f"{found.left_out.total:,} test {'row is' if found.left_out.total == 1 else 'rows are'}"
-        yield f"{rows} left out of every number here: {' and '.join(parts)}. The model refuses to score them."
-    if found.is_set:
-        yield from _about_the_cells(found)
-    else:
-        yield from caveats(found.model)
-        yield from _about_the_promise(found)
-        if found.bin_counts is not None:
-            yield from _about_the_bins(found.model, found.bin_counts)
-        if not found.is_weighted:
-            yield from _about_the_populations(found)
-    if math.isinf(found.after.log_loss):
-        yield "The log loss is infinite: a bin of value 0 or 1 was wrong about a test sample. The Brier score is finite."
-    if found.before is not None and found.after.brier.score > found.before.brier.score:
-        yield (
-            f"On this test set the scores themselves have the smaller Brier score ({found.before.brier.score:.4g} against "
-            f"{found.after.brier.score:.4g}): what the bins blur outweighs what they correct."
-        )
-
-
-def _about_the_cells(found: Assessment) -> Iterator[str]:
-    if found.n_unknown:
-        yield (
-            f"{found.n_unknown:,} test samples are of cells that the set does not know. They got the value of the pool, "
-            "and nothing is promised about them."
-        )
-    pooled = found.model.pooled_cells
-    if pooled:
-        share = f"{len(pooled):,} of {len(found.model):,} cells"
-        yield f"{share} without a model of their own: the pool's promise is about all such cells together, not each."
-    seldom = ("No test sample is", 0, 0, "nothing"), (f"Fewer than {FEW} test samples are", 1, FEW - 1, "little")
-    for start, least, most, says in seldom:
-        cells = [cell.cell for cell in found.cells if least <= cell.n_samples <= most]
-        if cells:
-            yield f"{start} of {name_cells(cells)}: the test says {says} about {'it' if len(cells) == 1 else 'them'}."
-
-
-def _about_the_promise(found: Assessment) -> Iterator[str]:
-    """Whether it excludes neither 0 nor 1 as a frequency, in any bin that it is about."""
-    promise = next((each for each in found.certificates if each.kind == "conditional"), None)
-    if promise is None:
-        return
-    covered = np.delete(found.model.bin_values, list(promise.uncovered_bins))
-    side, epsilon, ends = promise.side, promise.epsilon, []
-    if side != "upper" and 0.0 < covered.max() <= epsilon:
-        ends.append("0")
-    if side != "lower" and 0.0 < 1.0 - covered.min() <= epsilon:
-        ends.append("1")
-    if ends:
-        yield (
-            f"The certificate excludes a frequency of {' or '.join(ends)} in no bin, as epsilon is {rounded_up(epsilon)}: "
-            "more samples narrow it, and the intervals of the bins say more."
-        )
-
-
-def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
-    def bins_where(condition: Bools) -> str:
-        return name_bins(np.flatnonzero(condition).tolist()).capitalize() if condition.any() else ""
-
-    if model.counts is not None:
-        if empty := bins_where(model.counts == 0):
-            yield f"{empty} held no calibration sample: the value there is not an estimate."
-        if few := bins_where((model.counts > 0) & (model.counts < FEW)):
-            yield f"{few} held fewer than {FEW} calibration samples: the value there is hardly known."
-    if few := bins_where(bin_counts < FEW):
-        verb, them = ("holds", "it") if np.count_nonzero(bin_counts < FEW) == 1 else ("hold", "them")
-        yield f"{few} {verb} fewer than {FEW} test samples: the test says little about {them}."
-    if falls := model.falls.tolist():
-        places, times = name_bins(falls), "once" if len(falls) == 1 else f"{len(falls)} times"
-        if model.has_steps:
-            places = places.replace("bin", "step")
-        yield (
-            f"The probability falls from one {'step' if model.has_steps else 'bin'} to the next {times} (after {places}) "
-            "although the score rises: the order of samples there is changed. Fitted with monotone=True, values do not fall."
-        )
-
-
-def _about_the_populations(found: Assessment) -> Iterator[str]:
-    """Whether the test set can be a sample of the population that the model was fitted to."""
-    model = found.model
-    if is_stratified(model):  # whose rows are in shares of its own
-        return
-    positives, sizes = np.array([model.n_positive, found.n_positive]), np.array([model.n_samples, found.n_samples])
-    if model.n_samples and p_homogeneous(np.stack([positives, sizes - positives], axis=1)) < SURPRISING:
-        then, now = 100.0 * positives / sizes
-        yield (
-            f"Label 1 was {then:.3g} % of the calibration samples and is {now:.3g} % of the test samples, more than chance "
-            "explains: the populations differ."
-        )
-    # Keys divide tied scores, in shares that can differ from those of the fit.
-    if found.bin_counts is None or model.counts is None or model.n_tied:
-        return
-    if p_homogeneous(np.stack([model.counts, found.bin_counts])) < SURPRISING:
-        yield (
-            "The test scores are spread over the bins otherwise than the calibration scores were, more than chance explains: "
-            "the populations differ, and the certificate is about that of the calibration."
-        )
-
-
-def p_homogeneous(table: Int64s) -> float:
-    """Pearson's chi-square test that the rows of a table of counts have one distribution."""
-    table = table[:, table.sum(axis=0) > 0]
-    if table.shape[1] < 2 or (table.sum(axis=1) == 0).any():
-        return 1.0
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True) / table.sum()
-    return float(special_functions().chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))

@@ -67,6 +67,8 @@ class Filing(NamedTuple):
         """The columns by what they hold: those of all classes together."""
         found: dict[str, list[str]] = {}
         for argument, name in self.columns.items():
+            if argument == "cells" and name == self.columns.get("labels"):  # of classes
+                continue
             said = "probabilities" if argument.startswith("P[") else CALLED.get(argument, argument)
             found.setdefault(said, []).append(name)
         return found

@@ -267,7 +267,7 @@ def _test_facts(assessment: Assessment) -> dict[str, str]:
     table = assessment.after.table
     expected = float(np.dot(table.masses, table.mean_predictions)) * n_samples
     return {
-        "Samples": f"{n_samples:,}",
+        "Samples": f"{n_samples:,}{assessment.repeat_words}",
         f"With {label_words(assessment.event)}": f"{n_positive:,} ({100.0 * n_positive / n_samples:.3g} %)",
         "Expected": "" if assessment.is_weighted else f"{expected:,.1f}, by the calibrated probabilities",
         "Left out": f"{left_out.missing:,} without a score, {left_out.outside:,} out of range",
@@ -409,10 +409,9 @@ def _reliability(assessment: Assessment) -> tuple[str, str]:
     cards = [card for card in (assessment.before, assessment.after) if card is not None]
     tables = {card.name: card.table for card in cards}
     what = "Scores and calibrated probabilities" if len(cards) > 1 else "The calibrated probabilities"
-    caption = (
-        f"{what} against what happened in the test set. Lines are exact intervals; where they miss the diagonal, chance does "
-        "not explain the distance."
-    )
+    caption = f"{what} against what happened in the test set."
+    if tables[assessment.after.name].intervals is not None:
+        caption += " Lines are exact intervals; where they miss the diagonal, chance does not explain the distance."
     return caption, svg_of((5.2, 3.9), partial(reliability_diagram, tables if len(cards) > 1 else cards[0].table))
 
 

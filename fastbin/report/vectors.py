@@ -26,7 +26,8 @@ from fastbin.guarantees.certificate import name_bins, name_cell, name_cells, sur
 from fastbin.guarantees.vectors import SHARE_OF_MEANS, TOP, VectorCertificate, served_elsewhere
 from fastbin.intervals.binomial import exact_ends
 from fastbin.multi.vectors import ServedRows, labels_in, served_in
-from fastbin.report.assessment import CHANCE, FEW, SURPRISING, both_of, p_homogeneous
+from fastbin.report.assessment import CHANCE, both_of
+from fastbin.report.cautions import FEW, SURPRISING, p_homogeneous
 from fastbin.vector_model import VectorModel, as_vector_model
 
 # A confusion of more classes is a table of a million rows, which nobody reads.

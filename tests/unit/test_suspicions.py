@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import hypergeom
 
 import fastbin as fb
-from fastbin._base.suspicions import HARD_LABELS, LEVEL, MOST_EXACT, around_the_median, falling_p, on_falling
+from fastbin._base.suspicions import HARD_LABELS, LEVEL, MOST_EXACT, around_the_median, fisher_p, on_falling
 from fastbin._core.fit import lower_half
 
 RNG = np.random.default_rng(3)
@@ -111,7 +111,7 @@ def test_segments_share_the_level() -> None:
     """A fall that one fit tells of is none among many: 8 of 10 ones in the lower half, 1 of 10 in the upper, p = .0027."""
     one = np.arange(20) / 20, np.array([0, 0] + [1] * 8 + [1] + [0] * 9)
     counts, ones = np.array([10, 10]), np.array([8, 1])
-    assert LEVEL / 8 < falling_p(10, 8, 20, 9) < LEVEL / 2
+    assert LEVEL / 8 < fisher_p(10, 8, 20, 9) < LEVEL / 2
     assert on_falling(*lower_half(counts, ones), LEVEL / 2)
     assert on_falling(*lower_half(counts, ones), LEVEL / 8) is None
     for n_segments, is_told in ((2, True), (8, False)):
@@ -150,7 +150,7 @@ def test_the_tail_is_that_of_fractions() -> None:
         k = random.randint(least, min(n_ones, n_lower))
         draws = sum(comb(n_ones, j) * comb(n - n_ones, n_lower - j) for j in range(k, min(n_ones, n_lower) + 1))
         if k * n > n_ones * n_lower:
-            assert falling_p(n_lower, k, n, n_ones) == pytest.approx(float(Fraction(draws, comb(n, n_lower))), rel=1e-11)
+            assert fisher_p(n_lower, k, n, n_ones) == pytest.approx(float(Fraction(draws, comb(n, n_lower))), rel=1e-11)
 
 
 @pytest.mark.parametrize("n", [10**3, 10**6, MOST_EXACT])
@@ -160,15 +160,15 @@ def test_the_tail_of_many_samples(n: int) -> None:
         k = min(n_ones, n_lower, int(n_ones / 2 + deviations * (n_ones / 4) ** 0.5) + 1)
         if n_ones:
             expected = hypergeom.sf(k - 1, n, n_ones, n_lower)
-            assert falling_p(n_lower, k, n, n_ones) == pytest.approx(expected, rel=1e-4)
+            assert fisher_p(n_lower, k, n, n_ones) == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_bound_of_very_many_samples_is_one() -> None:
     n = 2 * MOST_EXACT
     for n_ones, deviations in ((n // 2, 3), (10**6, 3), (1000, 5), (2, 1)):
         k = min(n_ones, int(n_ones / 2 + deviations * (n_ones / 4) ** 0.5) + 1)
-        assert hypergeom.sf(k - 1, n, n_ones, n // 2) <= falling_p(n // 2, k, n, n_ones) < 1.0
-    assert falling_p(n // 2, n // 2, n, n // 2) == 0.0
+        assert hypergeom.sf(k - 1, n, n_ones, n // 2) <= fisher_p(n // 2, k, n, n_ones) < 1.0
+    assert fisher_p(n // 2, n // 2, n, n // 2) == 0.0
 
 
 def test_scores_that_say_nothing_are_rarely_told_of() -> None:

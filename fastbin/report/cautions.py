@@ -1,0 +1,161 @@
+"""Warnings to a reader of an assessment, a sentence or two each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fastbin._base.array_types import Bools, Int64s
+from fastbin._base.shown import rounded_up
+from fastbin._base.suspicions import fisher_p
+from fastbin._model.view import caveats
+from fastbin.assess.verdict import CONTRADICTED
+from fastbin.guarantees.certificate import name_bins, name_cells
+from fastbin.guarantees.evidence import is_moved, is_stratified
+from fastbin.model import BinnedModel
+
+if TYPE_CHECKING:
+    from fastbin.report.assessment import Assessment
+
+FEW = 30  # samples; with fewer, the 90 % interval of a rate of one half is wider than 0.3
+SURPRISING = 0.001  # p-value; below it two data sets are said to differ
+MOST_TESTED = 16  # columns of a table of counts
+
+
+def cautions_of(found: Assessment) -> Iterator[str]:
+    """Warnings to a reader before relying on the model, a sentence or two each; none if all is well."""
+    if found.check is not None and found.check.verdict == CONTRADICTED:
+        yield f"The certificate is contradicted by the test set. {found.check}"
+    if found.why_no_certificate is not None:
+        yield f"A certificate is missing: {found.why_no_certificate}."
+    if found.left_out.total:
+        reasons = ((found.left_out.missing, "missing"), (found.left_out.outside, "outside the range of the model"))
+        parts = [f"{count:,} {'score is' if count == 1 else 'scores are'} {reason}" for count, reason in reasons if count]
+        rows = f"{found.left_out.total:,} test {'row is' if found.left_out.total == 1 else 'rows are'}"
+        yield f"{rows} left out of every number here: {' and '.join(parts)}. The model refuses to score them."
+    if found.is_set:
+        yield from _about_the_cells(found)
+    else:
+        yield from caveats(found.model)
+        yield from _about_the_promise(found)
+        if found.bin_counts is not None:
+            yield from _about_the_bins(found.model, found.bin_counts)
+        if not found.is_weighted:
+            yield from _about_the_populations(found)
+    if found.certificates and found.check is None:
+        why = "their weights are not frequencies" if found.is_weighted else "none is of a cell that the set knows"
+        yield f"The certificate is not tested: the test rows allow no exact test of it, as {why}."
+    if math.isinf(found.after.log_loss):
+        yield "The log loss is infinite: a bin of value 0 or 1 was wrong about a test sample. The Brier score is finite."
+    yield from _about_the_scores(found)
+
+
+def _about_the_scores(found: Assessment) -> Iterator[str]:
+    """Whether these are the better predictions, and why if their parts say so."""
+    before, after = (None if found.before is None else found.before.brier), found.after.brier
+    if before is None or after.score <= before.score or f"{after.score:.4g}" == f"{before.score:.4g}":
+        return
+    scores = f"the scores themselves have the smaller Brier score ({before.score:.4g} against {after.score:.4g})"
+    is_blurred = after.calibration < before.calibration
+    yield f"On this test set {scores}" + (": what the bins blur outweighs what they correct." if is_blurred else ".")
+
+
+def _about_the_cells(found: Assessment) -> Iterator[str]:
+    if found.n_unknown:
+        yield (
+            f"{found.n_unknown:,} test samples are of cells that the set does not know. They got the value of the pool, "
+            "and nothing is promised about them."
+        )
+    pooled = found.model.pooled_cells
+    if pooled:
+        share = f"{len(pooled):,} of {len(found.model):,} cells"
+        yield f"{share} without a model of their own: the pool's promise is about all such cells together, not each."
+    seldom = ("No test sample is", 0, 0, "nothing"), (f"Fewer than {FEW} test samples are", 1, FEW - 1, "little")
+    for start, least, most, says in seldom:
+        cells = [cell.cell for cell in found.cells if least <= cell.n_samples <= most]
+        if cells:
+            yield f"{start} of {name_cells(cells)}: the test says {says} about {'it' if len(cells) == 1 else 'them'}."
+
+
+def _about_the_promise(found: Assessment) -> Iterator[str]:
+    """Whether it excludes neither 0 nor 1 as a frequency, in any bin that it is about."""
+    promise = next((each for each in found.certificates if each.kind == "conditional"), None)
+    if promise is None:
+        return
+    covered = np.delete(found.model.bin_values, list(promise.uncovered_bins))
+    side, epsilon, ends = promise.side, promise.epsilon, []
+    if side != "upper" and 0.0 < covered.max() <= epsilon:
+        ends.append("0")
+    if side != "lower" and 0.0 < 1.0 - covered.min() <= epsilon:
+        ends.append("1")
+    if ends:
+        yield (
+            f"The certificate excludes a frequency of {' or '.join(ends)} in no bin, as epsilon is {rounded_up(epsilon)}: "
+            "more samples narrow it, and the intervals of the bins say more."
+        )
+
+
+def _about_the_bins(model: BinnedModel, bin_counts: Int64s) -> Iterator[str]:
+    def bins_where(condition: Bools) -> str:
+        return name_bins(np.flatnonzero(condition).tolist()).capitalize() if condition.any() else ""
+
+    if model.counts is not None:
+        if empty := bins_where(model.counts == 0):
+            yield f"{empty} held no calibration sample: the value there is not an estimate."
+        if few := bins_where((model.counts > 0) & (model.counts < FEW)):
+            yield f"{few} held fewer than {FEW} calibration samples: the value there is hardly known."
+    if few := bins_where(bin_counts < FEW):
+        verb, them = ("holds", "it") if np.count_nonzero(bin_counts < FEW) == 1 else ("hold", "them")
+        yield f"{few} {verb} fewer than {FEW} test samples: the test says little about {them}."
+    if falls := model.falls.tolist():
+        places, times = name_bins(falls), "once" if len(falls) == 1 else f"{len(falls)} times"
+        if model.has_steps:
+            places = places.replace("bin", "step")
+        yield (
+            f"The probability falls from one {'step' if model.has_steps else 'bin'} to the next {times} (after {places}) "
+            "although the score rises: the order of samples there is changed. Fitted with monotone=True, values do not fall."
+        )
+
+
+def _about_the_populations(found: Assessment) -> Iterator[str]:
+    """Whether the test set can be a sample of the population that the model was fitted to."""
+    model = found.model
+    if is_stratified(model) or is_moved(model) or model.is_weighted:  # whose rows are of another population, or in other shares
+        return
+    positives, sizes = np.array([model.n_positive, found.n_positive]), np.array([model.n_samples, found.n_samples])
+    if model.n_samples and p_homogeneous(np.stack([positives, sizes - positives], axis=1)) < SURPRISING:
+        then, now = 100.0 * positives / sizes
+        yield (
+            f"Label 1 was {then:.3g} % of the calibration samples and is {now:.3g} % of the test samples, more than chance "
+            "explains: the populations differ."
+        )
+    # Keys divide tied scores, in shares that can differ from those of the fit.
+    if found.bin_counts is None or model.counts is None or model.n_tied:
+        return
+    if p_homogeneous(np.stack([model.counts, found.bin_counts])) < SURPRISING:
+        yield (
+            "The test scores are spread over the bins otherwise than the calibration scores were, more than chance explains: "
+            "the populations differ, and the certificate is about that of the calibration."
+        )
+
+
+def p_homogeneous(table: Int64s) -> float:
+    """A p-value of the hypothesis that the two rows of a table of counts have one distribution, at any counts.
+
+    Fisher's exact test of a column against the others, two-sided by twice its tail, after Bonferroni over all columns. It is
+    done for the columns that stand out most by Pearson's measure alone, which can only make the p-value larger.
+    """
+    table = table[:, table.sum(axis=0) > 0]
+    n_columns, (n_first, n_second) = table.shape[1], table.sum(axis=1).tolist()
+    if n_columns < 2 or n_first == 0 or n_second == 0:
+        return 1.0
+    expected = table.sum(axis=0) * (n_first / (n_first + n_second))
+    order = np.argsort(-((table[0] - expected) ** 2) / expected, kind="stable")
+    n_tests, tails = 1 if n_columns == 2 else n_columns, []
+    for first, second in table[:, order[: min(n_tests, MOST_TESTED)]].T.tolist():
+        drawn = (n_first, first) if first * n_second > second * n_first else (n_second, second)  # the row that has more of it
+        tails.append(fisher_p(*drawn, n_first + n_second, first + second))
+    return min(1.0, 2.0 * n_tests * min(tails))

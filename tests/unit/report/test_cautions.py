@@ -1,0 +1,113 @@
+"""Cautions of an assessment that compare populations, or explain scores; the others are in test_report.py."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+
+import fastbin as fb
+from fastbin.report import assess_model, render_report
+from fastbin.report.cautions import SURPRISING, p_homogeneous
+
+
+def fisher(table: list[list[int]]) -> float:
+    """Twice the tail on the side of what was seen, at most 1, over the rationals."""
+    (a, b), (c, d) = table
+    n, ones, drawn = a + b + c + d, a + c, a + b
+    terms = {k: comb(ones, k) * comb(n - ones, drawn - k) for k in range(max(0, drawn - n + ones), min(ones, drawn) + 1)}
+    tail = sum(term for k, term in terms.items() if (k >= a if a * n > ones * drawn else k <= a))
+    return min(1.0, float(Fraction(2 * tail, comb(n, drawn))))
+
+
+@pytest.mark.parametrize(
+    "table", [[[3, 297], [1, 4]], [[30, 299970], [1, 499]], [[5, 5], [5, 5]], [[12, 3], [40, 41]], [[0, 9], [2, 1]]]
+)
+def test_two_shares_are_compared_exactly(table: list[list[int]]) -> None:
+    assert p_homogeneous(np.array(table)) == pytest.approx(fisher(table), rel=1e-9)
+    assert p_homogeneous(np.array(table)[::-1]) == pytest.approx(fisher(table), rel=1e-9)
+
+
+def test_samples_of_one_law_seldom_differ() -> None:
+    rng = np.random.default_rng(1)
+    rare = np.full(100, 1e-4)  # bins of which a test set has a row now and then
+    shares = np.append(rare, 1.0 - rare.sum())
+    pairs = ((100_000, 500), (100_000, 1), (2000, 2000))
+    p = [
+        p_homogeneous(np.stack([rng.multinomial(n, shares), rng.multinomial(m, shares)])) for n, m in pairs for _ in range(1000)
+    ]
+    assert np.mean(np.array(p) < SURPRISING) <= SURPRISING + 3.0 * math.sqrt(SURPRISING / len(p))
+    assert p_homogeneous(np.array([[500, 500], [400, 600]])) < SURPRISING
+    assert p_homogeneous(np.array([[100] * 10, [100] * 8 + [160, 40]])) < SURPRISING
+    assert p_homogeneous(np.array([[0, 0], [3, 4]])) == 1.0
+
+
+def test_one_event_among_few_rows_is_no_other_population() -> None:
+    rng = np.random.default_rng(2)
+    scores, labels = rng.random(300_000), rng.random(300_000) < 1e-4
+    model = fb.UniformMassBinning(5).fit(scores, labels).model_
+    told = " ".join(assess_model(model, rng.random(500), np.arange(500) == 7).cautions)
+    assert "populations differ" not in told
+
+
+def test_models_for_another_population_are_not_compared_with_the_rows_of_the_fit() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.random(60_000)
+    labels = rng.random(60_000) < 0.2 * scores**2
+    kept = labels | (rng.random(60_000) < 0.1)
+    new = rng.random(20_000)
+    new_labels = rng.random(20_000) < 0.2 * new**2
+    sampled = fb.UniformMassBinning(5, sampling_rate=0.1).fit(scores[kept], labels[kept]).model_
+    source = fb.UniformMassBinning(5).fit(scores[kept], labels[kept])
+    shifted = fb.shift.LabelShift(source).fit(labels=labels).model_
+    weights = np.where(labels[kept], 1.0, 10.0)
+    weighted = fb.shift.ImportanceWeightedBinning(5).fit(scores[kept], labels[kept], weights).model_
+    for model in (sampled, shifted, weighted):
+        assert "populations differ" not in " ".join(assess_model(model, new, new_labels).cautions)
+    assert "populations differ" in " ".join(assess_model(source, new, new_labels).cautions)
+
+
+def test_a_promise_that_was_not_tested_is_told() -> None:
+    rng = np.random.default_rng(4)
+    scores = rng.random(2000)
+    labels = rng.random(2000) < scores
+    model = fb.UniformMassBinning(5).fit(scores[:1000], labels[:1000]).model_
+    found = assess_model(model, scores[1000:], labels[1000:], sample_weight=0.5 + rng.random(1000))
+    assert found.verdict == "not tested"
+    assert any(
+        caution.startswith("The certificate is not tested: ") and "not frequencies" in caution for caution in found.cautions
+    )
+    assert "There is nothing to caution against." not in render_report(found)
+
+
+def test_blur_is_told_where_it_is_the_reason() -> None:
+    model = fb.BinnedModel.from_parts(
+        edges=[0.5], values=[0.3, 0.6], counts=[500, 500], label_sums=[150, 300], scheme="fixed-width"
+    )
+    rng = np.random.default_rng(5)
+    scores = rng.uniform(0.3, 0.7, 400)
+    worse = [each for each in assess_model(model, scores, np.ones(400)).cautions if "smaller Brier score" in each]
+    assert worse
+    assert not any("blur" in each for each in worse)  # every label is 1, so there is nothing to blur
+    alike = assess_model(model, np.where(scores < 0.5, 0.3, 0.6 + 1e-9), scores > 0.5)
+    assert alike.before is not None
+    assert alike.before.brier.score < alike.after.brier.score  # in the tenth digit
+    assert not any("smaller Brier score" in each for each in alike.cautions)
+
+
+def test_rows_of_classes_depend_on_each_other() -> None:
+    rng = np.random.default_rng(6)
+    P = rng.dirichlet(np.ones(3), 1600)
+    labels = np.array([rng.choice(3, p=row) for row in P])
+    models = fb.multi.ClassWiseBinning(calibrator=fb.UniformMassBinning(4)).fit(P[:800], labels[:800]).model_
+    cells = np.tile(models.cells, 800)
+    found = assess_model(models, P[800:].ravel(), np.repeat(labels[800:], 3) == cells, cells=cells)
+    assert "On 2,400 test samples (each counts once for each of 3 classes) the expected calibration error is" in str(found)
+    assert found.after.chance_level is found.after.table.intervals is found.after.squared_ece is None
+    assert "at most one of 20 test sets" not in str(found)
+    assert all(cell.chance_level is not None for cell in found.cells)  # rows of one class are independent
+    page = render_report(found)
+    assert "Lines are exact intervals; where they miss the diagonal" not in page
