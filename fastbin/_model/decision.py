@@ -172,8 +172,9 @@ class Decision(Table):
                 "probability; more rows, a lower target or a larger delta may, and where scores repeat so may thresholds= "
                 "beyond them, as cuts lie between scores"
             )
-        bands = [f"accept scores above {self.accept_above:.6g}"] * accepts
-        bands += [f"reject scores below {self.reject_below:.6g}"] * rejects
+        # All digits: a rounded threshold may lie on the other side of many scores.
+        bands = [f"accept scores above {self.accept_above!r}"] * accepts
+        bands += [f"reject scores below {self.reject_below!r}"] * rejects
         rest = "abstain between" if accepts and rejects else "abstain otherwise"
         shares = f"that decides {_range(self.coverage)} of all scores"
         if accepts:

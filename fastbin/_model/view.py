@@ -169,7 +169,7 @@ def decision_words(model: Model) -> str:
     try:
         return str(model.decision)
     except FormatError as error:
-        return f"accepts scores above {above:.6g} and rejects scores below {below:.6g}; its record cannot be read ({error})."
+        return f"accepts scores above {above!r} and rejects scores below {below!r}; its record cannot be read ({error})."
 
 
 # ---------------------------------------------------------------------- the bins of a model

@@ -95,10 +95,21 @@ def command(
     else:
         scorer = Scorer(loaded, table, rows, KeySource(table, keys), column=column, alpha=interval, at=at, nan=nan)
     out.write(lambda opened: scorer.write(opened, output))
+    if interval is not None:
+        _note_batch(loaded)
     if scorer.n_by_key and keys.column is None and keys.seed is None:
         note(
             f"{scorer.n_by_key:,} rows got their probability by a random key; --seed N or --tie-key COLUMN makes it repeatable"
         )
+
+
+def _note_batch(model: Any) -> None:
+    """Say whose frequencies intervals are about, where not those of any rows that are drawn alike."""
+    from fastbin.guarantees.evidence import is_of_batch
+
+    if is_of_batch(model):
+        n = int(model.population_counts.sum())
+        note(f"the intervals are about the {n:,} rows of the batch that MODEL was fitted to, and say nothing of other rows")
 
 
 class Writer:

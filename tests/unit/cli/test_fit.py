@@ -108,6 +108,9 @@ def test_a_batch_of_known_size(in_memory: bool, monkeypatch: pytest.MonkeyPatch)
     expected = fb.UniformMassBinning(n_bins=5).fit(SCORES[drawn], LABELS[drawn], population=SCORES).model_
     assert fb.load("m.fbm") == expected
     assert "among all rows of the batch" in done.output
+    about = f"the intervals are about the {len(SCORES):,} rows of the batch that MODEL was fitted to"
+    assert about in " ".join(run("predict", "m.fbm", "drawn.csv", "--interval", "0.1", "-o", "out.csv").output.split())
+    assert about not in " ".join(run("predict", "m.fbm", "drawn.csv", "-o", "out.csv").output.split())
     said = refusal("fit", "s.csv", "--method", "umd", "--population", "drawn.csv", "-o", "m.fbm")
     assert said.startswith("s.csv, line ")
     assert "which population holds" in said

@@ -166,12 +166,16 @@ def test_labels_by_name_and_event() -> None:
 
 def test_the_sentence_and_the_views(decision: Decision) -> None:
     text = str(decision)
-    assert text.startswith(f"Accept scores above {decision.accept_above:.6g}, reject scores below {decision.reject_below:.6g}")
+    assert text.startswith(f"Accept scores above {decision.accept_above}, reject scores below {decision.reject_below}, abstain")
     assert "with 90 % probability at least 80 % of the accepted have label 1 and at least 75 % of the rejected do not" in text
     assert "\n" not in text
     page = decision._repr_html_()
     assert "Theorem F21" in page
     assert page.count("<tr>") == 26  # the head, and of 39 tests the first and the last twelve
+    scores, labels = rows("calibrated")
+    near_one = accept_threshold(1.0 - 1e-7 * (1.0 - scores), labels, precision=0.8)
+    told = float(str(near_one).split("above ")[1].split(",")[0])
+    assert told == near_one.accept_above < 1.0  # a rounded one would accept nothing
     costs = accept_threshold(*rows("calibrated"), cost=(3, 1))
     assert "at 3 a false positive and 1 a false negative" in str(costs)
 
