@@ -295,20 +295,32 @@ def check_classes(classes: Any, n_columns: int | None = None) -> list[Key]:
 
 def refuse_other_order(P: Any, classes: Sequence[Key]) -> None:
     """Refuse a frame whose columns are called as the classes are, and stand in another order."""
-    names = columns_of(P)
-    if set(names) == set(classes) and names != list(classes):
+    names = list(map(str, columns_of(P)))
+    if names and _are_in_other_order(names, classes):
         raise InputError(
-            f"the columns of P are {', '.join(map(str, names))}, and the classes are {', '.join(map(str, classes))}",
-            "bring the columns into the order of the classes",
+            f"the columns of P are {', '.join(names)}, and the classes are {', '.join(map(str, classes))}",
+            "bring the columns into the order of the classes, or pass an array if only their names are wrong",
         )
 
 
 def refuse_names_in_other_order(names: Sequence[str], classes: Sequence[Key], argument: str) -> None:
     """The same of the names of columns, one for each class, which are given in an argument."""
-    texts = list(map(str, classes))
-    if set(names) == set(texts) and list(names) != texts:
-        problem = f"is {', '.join(names)}, and the classes are {', '.join(texts)}"
+    if _are_in_other_order(list(names), classes):
+        problem = f"is {', '.join(names)}, and the classes are {', '.join(map(str, classes))}"
         raise InputError(problem, "bring the names into the order of the classes", argument=argument)
+
+
+def _are_in_other_order(names: list[str], classes: Sequence[Key]) -> bool:
+    """Whether each name ends in that of a class, such as p_cat in cat, in its longest, and not in the order of the classes.
+
+    O(k) hash lookups for each character of the longest name.
+    """
+    if len(names) != len(classes):
+        return False
+    texts = list(map(str, classes))
+    known = set(texts)
+    ends = [next((name[at:] for at in range(len(name)) if name[at:] in known), None) for name in names]
+    return ends != texts and set(ends) == known
 
 
 def default_classes(labels: Any, n_columns: int) -> list[Key]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from wordings import refuses
 
-from fastbin._base.cells import TextCells, as_cells, check_cell, in_order
+from fastbin._base.cells import TextCells, as_cells, check_cell, in_order, refuse_names_in_other_order, refuse_other_order
+from fastbin._base.errors import InputError
 
 
 def read(cells: Any) -> list[Any]:
@@ -109,3 +111,31 @@ def test_order_is_that_of_bytes() -> None:
     assert in_order([3, -1, 2**63 - 1], "cells") == [-1, 3, 2**63 - 1]
     refuses("InputError cells", in_order, ["a", "b", "a"], "cells")
     refuses("InputError cells[1]", in_order, ["a", 1], "cells")
+
+
+@pytest.mark.parametrize(
+    ("names", "classes", "is_other"),
+    [
+        (["p_cow", "p_cat", "p_dog"], ["cat", "dog", "cow"], True),
+        (["p_cat", "p_dog", "p_cow"], ["cat", "dog", "cow"], False),
+        (["2", "0", "1"], [0, 1, 2], True),
+        (["0", "1", "2"], [0, 1, 2], False),
+        (["prob 10", "prob 0"], [0, 10], True),  # ends in 0 and in 10
+        (["very low", "low"], ["low", "very low"], True),
+        (["f1", "f2", "f3"], [0, 1, 2], False),  # not the names of these classes
+        (["a_0", "b_0"], [0, 1], False),
+    ],
+)
+def test_columns_that_are_called_as_other_classes_are_refused(names: list[str], classes: list[Any], is_other: bool) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.full((1, len(names)), 1.0 / len(names)), columns=names)
+    if is_other:
+        told = re.escape(f"the columns of P are {', '.join(names)}, and the classes are {', '.join(map(str, classes))}; bring")
+        with pytest.raises(InputError, match=told):
+            refuse_other_order(frame, classes)
+        with pytest.raises(InputError, match=re.escape(f"score is {', '.join(names)}, and the classes are")):
+            refuse_names_in_other_order(names, classes, "score")
+    else:
+        refuse_other_order(frame, classes)
+        refuse_names_in_other_order(names, classes, "score")
+    refuse_other_order(frame.to_numpy(), classes)

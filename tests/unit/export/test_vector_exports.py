@@ -63,9 +63,10 @@ def test_names_that_are_the_classes_stand_in_their_order(written: str) -> None:
     P, classes = rng.dirichlet(np.ones(3), 300), ["cat", "cow", "dog"]
     model = fb.multi.VectorCalibration(classes=classes, calibrator=fb.UniformMassBinning(4)).fit(P, rng.choice(classes, 300))
     fb.export.sql(model, [written.format(name) for name in classes], dialect="duckdb")
-    fb.export.sql(model, [f"p_{name}" for name in ("dog", "cat", "cow")], dialect="duckdb")  # which need not be the classes
-    moved = [written.format(name) for name in ("dog", "cat", "cow")]
-    refuses("InputError score", fb.export.sql, model, moved, dialect="duckdb")
+    fb.export.sql(model, ["z", "y", "x"], dialect="duckdb")  # which need not be the classes
+    for prefix in ("", "p_"):
+        moved = [written.format(prefix + name) for name in ("dog", "cat", "cow")]
+        refuses("InputError score", fb.export.sql, model, moved, dialect="duckdb")
 
 
 def columns_of(P: Array) -> dict[str, list[float]]:
