@@ -113,8 +113,8 @@ class VectorModel(Saved, NativeVectorModel):
         Parameters
         ----------
         P : array-like of shape (n, k)
-            Probabilities, a column for each of `classes`; rows sum to 1, within 1e-6 (float32: 1e-4). The
-            columns of a data frame are taken as they stand; names that end in those of `classes`, in another order, are refused.
+            Probabilities, a column for each of `classes`; rows sum to 1, within 1e-6 (float32: 1e-4). The columns of a data
+            frame are taken as they stand; names that end in those of `classes`, in another order, are refused.
 
         Returns
         -------

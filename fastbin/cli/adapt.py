@@ -10,7 +10,7 @@ from fastbin._base.checks import check_scores, clip_scores
 from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
-from fastbin.cli._console import working
+from fastbin.cli._console import is_typed, working
 from fastbin.cli._files import Output, check_inputs, load_model
 from fastbin.cli._tables import RowOptions, errors_in, read_rows
 from fastbin.guarantees.certificate import sureness
@@ -79,6 +79,10 @@ def command(
         raise click.UsageError("--source-rows are for the interval of a rate from --target-scores; give these, or leave it out")
     if cuts is not None and source_rows is None:
         raise click.UsageError("--cuts are scores at which --source-rows are compared; give these, or leave it out")
+    idle = {"label": target_labels is None and source_rows is None, **dict.fromkeys(("score", "method"), target_scores is None)}
+    for option, is_idle in idle.items():
+        if is_idle and is_typed(option):
+            raise click.UsageError(f"--{option} is about rows or rates that are not read here; leave it out")
     check_inputs(MODEL=model, __target_labels=target_labels, __target_scores=target_scores, __source_rows=source_rows)
     out = Output(output, reads=(model, *files, *filter(None, [source_rows])), is_model=True)
     loaded = load_model(model)

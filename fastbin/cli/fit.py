@@ -99,7 +99,9 @@ OF_SETS = {
     "-o --output MODEL",
     "The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
 )
-@options.option("--method NAME", "How to calibrate; the methods are listed below.", click.Choice(list(METHODS)), DEFAULT)
+@options.option(
+    "--method NAME", "How to calibrate, by a method listed below. Of --classes: umd.", click.Choice(list(METHODS)), DEFAULT
+)
 @options.option("--n-bins N|auto", "The number of bins. Default: 10; of certified n / 200, from 5 to 10.", options.N_BINS)
 @options.choice(
     "--ties whole|random|upper",

@@ -217,7 +217,7 @@ def weighted_interval(
         When the model's bins are not independent of the labels (isotonic, "ze", "umb", whole groups of equal scores at edges
         but for "ums"), or its weights were estimated and `weight_error` is not given.
     InputError
-        When the model is not weighted, an argument is out of range, or `weight_bound` is less than some weight of a bin must be.
+        When the model is not weighted, an argument is out of range, or some weight must be above `weight_bound`.
 
     Notes
     -----

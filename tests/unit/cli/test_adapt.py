@@ -129,6 +129,9 @@ def test_many_bins_are_shortened(model: fb.BinnedModel, capsys: pytest.CaptureFi
     [
         (["source.fbm"], 2, "give one of --target-labels, --target-scores and --target-rate"),
         (["source.fbm", "--target-rate", "0.1", "--target-labels", "t.csv"], 2, "give one of"),
+        (["source.fbm", "--target-rate", "0.1", "--label", "y"], 2, "--label is about rows or rates that are not read here"),
+        (["source.fbm", "--target-rate", "0.1", "--method", "confusion"], 2, "--method is about rows or rates that are"),
+        (["source.fbm", "--target-labels", "zero.csv", "--score", "p"], 2, "--score is about rows or rates that are"),
         (["source.fbm", "--target-rate", "1"], 2, "1 is not strictly between 0 and 1"),
         (["source.fbm", "--target-rate", "x"], 2, "'x' is not a number"),
         (["source.fbm", "--target-labels", "none.csv"], 1, "none.csv"),

@@ -57,7 +57,8 @@ def test_from_scores_to_a_certificate(name: str, given: list[str]) -> None:
     before = Path("plan.json").read_bytes()
     again = run("plan", "scores.csv", "--epsilon", "0.15", "-o", "plan.json")
     assert again.exit_code == 1
-    assert f"plan.json is a plan with {plan.counts.sum():,} labels, which a new plan would destroy" in " ".join(again.output.split())
+    told = " ".join(again.output.split())
+    assert f"plan.json is a plan with {plan.counts.sum():,} labels, which a new plan would destroy" in told
     assert Path("plan.json").read_bytes() == before
     assert "of 'yes' in each is within 0.1" in result.stdout
     fitted = run("fit", "labelled.csv", "--plan", "plan.json", "--positive", "yes", "-o", "m.fbm")
