@@ -1,7 +1,8 @@
 """From the evidence of a vector model to a promise about its vectors: class by class, and for the top label.
 
 The rows of a class lie in bins of its raw score, whose edges never looked at a label; so do the rows of the top label, in bins
-of the largest raw entry. What is served may depend on all labels in any way: no event below mentions it.
+of the largest raw entry, which need not be the largest that is served. What is served may depend on all labels in any way: no
+event below mentions it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _OF_POPULATION = (
 
 @dataclass(frozen=True)
 class VectorCertificate(Stated, Table):
-    """The promise of a vector model, for all classes and the top label at once.
+    """The promise of a vector model, for all classes and the top label, that of the largest raw score, at once.
 
     ``str()`` gives it in one sentence, `explain` the theorem and the assumptions, `to_dict` everything as plain values, and
     `to_pandas` a row for each bin of each class.
@@ -106,7 +107,7 @@ class VectorCertificate(Stated, Table):
         left_out = f" (left out: {name_cells(list(self.left_out))}, as no sample has it)" if self.left_out else ""
         return (
             f"With probability at least {sureness(self.alpha)} over {over}, in every bin of the raw score of each of "
-            f"{n_classes:,} classes{left_out}, and of the top label, {served} is within {rounded_up(self.epsilon)} of {truth} "
+            f"{n_classes:,} classes{left_out}, and of the class with the largest, {served} is within {rounded_up(self.epsilon)} of {truth} "
             f"(on average over classes within {mean})."
         )
 

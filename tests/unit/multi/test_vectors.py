@@ -169,7 +169,7 @@ def test_the_certificate_of_rows_by_hand() -> None:
     table = certificate.to_pandas()
     assert len(table) == 3 * (K + 1)
     assert table["count"].sum() == N * (K + 1)
-    assert "of each of 4 classes, and of the top label" in str(certificate)
+    assert "of each of 4 classes, and of the class with the largest" in str(certificate)
     assert certificate.to_dict()["about"] == "calibration rows"
 
 

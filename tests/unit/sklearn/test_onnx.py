@@ -104,7 +104,7 @@ def test_vectors_differ_in_the_last_bits(labels: Any, opset: int | None, to_onnx
     assert names.tolist() == clf.predict(X3).tolist()
     (about,) = (each.doc_string for each in graph.graph.output if each.name == "probabilities")
     assert "3 classes" in about
-    assert "of each of 3 classes, and of the top label" in about
+    assert "of each of 3 classes, and of the class with the largest" in about
 
 
 @needs_skl2onnx
