@@ -343,10 +343,16 @@ def default_classes(labels: Any, n_columns: int) -> list[Key]:
 def require_classes(labels: Any, name: str) -> None:
     """Refuse floats, for which the words about keys would be of no help."""
     kind = getattr(getattr(labels, "dtype", None), "kind", "")
-    if kind == "f" and len(labels):
-        first = np.asarray(labels).item(0)
-        remedy = f"classes are integers or texts: pass {name}.astype(int)"
-        raise InputTypeError(f"is {first!r}, a float", remedy, argument=name, at=0, value=first)
+    if kind not in ("f", "b") or not len(labels):
+        return
+    array = np.asarray(labels)
+    if array.ndim > 1:
+        remedy = f"give the class of each row: pass {name}.argmax(axis=1) of columns of 0 and 1"
+        raise InputTypeError(f"has shape {array.shape}", remedy, argument=name)
+    at = int(np.argmax(array != array))  # the first NaN, or the first of all
+    remedy = "classes are integers or texts: " + ("remove such rows" if array[at] != array[at] else f"pass {name}.astype(int)")
+    said = f"is {array.item(at)!r}, a {'float' if kind == 'f' else 'boolean'}"
+    raise InputTypeError(said, remedy, argument=name, at=at, value=array.item(at))
 
 
 def _label_cells(labels: Any, name: str) -> Int64s | TextCells:

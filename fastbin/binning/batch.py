@@ -48,6 +48,7 @@ def _refuse_strangers(rows: Rows, batch: Float64s) -> None:
     remedy = "pass the scores of all rows of the batch, those with labels among them"
 
     def problem(row: int) -> str:
-        return f"is {scores[row]:g}, which population holds {'not at all' if not there[row] else f'{there[row]} times only'}"
+        times = {0: "not at all", 1: "only once"}.get(int(there[row]), f"only {there[row]} times")
+        return f"is {scores[row]:g}, which population holds {times}"
 
     refuse_first(place >= there, "scores", scores, remedy, problem)

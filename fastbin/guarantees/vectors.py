@@ -107,8 +107,8 @@ class VectorCertificate(Stated, Table):
         left_out = f" (left out: {name_cells(list(self.left_out))}, as no sample has it)" if self.left_out else ""
         return (
             f"With probability at least {sureness(self.alpha)} over {over}, in every bin of the raw score of each of "
-            f"{n_classes:,} classes{left_out}, and of the class with the largest, {served} is within {rounded_up(self.epsilon)} of {truth} "
-            f"(on average over classes within {mean})."
+            f"{n_classes:,} classes{left_out}, and of the class with the largest, {served} is within "
+            f"{rounded_up(self.epsilon)} of {truth} (on average over classes within {mean})."
         )
 
 

@@ -183,16 +183,17 @@ def _picture(table: ReliabilityTable) -> str:
 # ------------------------------------------------------------------------------------------------- text
 
 READING = f"""
-<p>For each class the rows are put in <em>bins</em> of its raw score, and for the <em>top label</em>, the class of the largest raw
-score, in bins of that. In each bin the average that is served to the class is compared with how often the class occurs. The
+<p>For each class the rows are put in <em>bins</em> of its raw score, and for the <em>top label</em>, the class of the largest
+raw score, in bins of that. In each bin the average that is served to the class is compared with how often the class occurs. The
 <em>promise</em> is about these averages, and not about single values; it holds for any map, as the bins look at no label. A
 promise about the <em>population</em> is tested: <em>confirmed</em> where the test interval of rate - served lies within it,
 <em>contradicted</em> where it misses it, <em>not contradicted</em> where neither, the usual case. A promise about the
 calibration rows is not tested. {NEW_ROWS}</p>
 <p>The <em>class-wise calibration error</em> is the mean over the classes of the mean distance of prediction and rate in bins of
-the class's own values. The <em>top-label calibration error</em> looks at the predicted class alone, that of the largest
-value which a column serves, for each predicted class by itself. The <em>confusion error</em> compares, among the rows for which a class is predicted, the rates of all classes with what
-was predicted for them: where it is 0, whoever acts on the predicted class can take the values for frequencies. None is ever
-zero on finitely many samples: beside each stands what a perfectly calibrated predictor would show by chance, on average and
-(in brackets) at most in 95 % of test sets. Each column is measured in bins of its own values.</p>
+the class's own values. The <em>top-label calibration error</em> looks at the predicted class alone, that of the largest value
+which a column serves, for each predicted class by itself. The <em>confusion error</em> compares, among the rows for which a
+class is predicted, the rates of all classes with what was predicted for them: where it is 0, whoever acts on the predicted
+class can take the values for frequencies. None is ever zero on finitely many samples: beside each stands what a perfectly
+calibrated predictor would show by chance, on average and (in brackets) at most in 95 % of test sets. Each column is measured in
+bins of its own values.</p>
 """
