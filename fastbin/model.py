@@ -477,8 +477,8 @@ class BinnedModel(Saved, NativeModel, Parts):
 
         By default at="score" where values are finer than bins, as those of `CertifiedCalibration`: the interval holds what is
         served, too. At="bin" elsewhere, which needs no such assumption and is about the average in the bin. Other arguments as
-        in `interval` and `predict`. Of a fit with population=, about the rows of that batch, whichever scores are given. With a
-        column of a data frame or of Arrow, a table with columns "lower_if_rising" and "upper_if_rising", or "lower" and
+        in `interval` and `predict`. After a fit with population= it is about the rows of that batch, whichever scores are given.
+        With a column of a data frame or of Arrow, a table with columns "lower_if_rising" and "upper_if_rising", or "lower" and
         "upper".
         """
         at = self._interval_at(at)
