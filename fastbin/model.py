@@ -477,7 +477,7 @@ class BinnedModel(Saved, NativeModel, Parts):
 
         By default at="score" where values are finer than bins, as those of `CertifiedCalibration`: the interval holds what is
         served, too. At="bin" elsewhere, which needs no such assumption and is about the average in the bin. Other arguments as
-        in `interval` and `predict`. After a fit with population= it is about the rows of that batch, whichever scores are given.
+        in `interval` and `predict`. After a fit with population= it is about the rows of that batch, at any scores.
         With a column of a data frame or of Arrow, a table with columns "lower_if_rising" and "upper_if_rising", or "lower" and
         "upper".
         """
