@@ -222,13 +222,15 @@ static void leave_steps(fastbin_model_spec *spec, const struct columns *columns)
   spec->first_step = spec->step_counts = spec->unlabelled_counts = NULL;
 }
 
-/* The values of a snapshot are the means of its own samples, without label shift; nobody decided about these. */
+/* The values of a snapshot are the means of its own samples, without label shift; nobody decided about these, and no fit made it. */
 static void leave_shift(fastbin_model_spec *spec) {
   spec->odds_ratio = 1.0;
   spec->sampling_rate = spec->accept_above = spec->reject_below = 0.0;
   spec->pool_counts = spec->population_counts = NULL;
   spec->decision = NULL;
   spec->decision_size = 0;
+  spec->provenance = NULL;
+  spec->provenance_size = 0;
   spec->source_rate_origin = spec->target_rate_origin = FASTBIN_RATE_NONE;
   spec->source_rate = spec->target_rate = 0.0;
   spec->source_count = spec->source_ones = spec->target_count = spec->target_ones = 0;

@@ -73,6 +73,11 @@ def _values_of(kind: Any) -> Callable[[Any], tuple[Any, ...]]:
 _text_of_last = LastMade(lambda estimator: _text([_step(type(estimator).__name__, estimator.get_params())]))
 
 
+def of_fit(name: str, **configuration: Any) -> bytes:
+    """The provenance of what was fitted without an estimator's configuration, by the name of the class."""
+    return _text([_step(name, configuration)])
+
+
 def with_step(text: bytes, function: str, **said: Any) -> bytes:
     """A provenance with one more step, a function and what of its arguments is kept; what nothing is known of stays so."""
     stated = stated_by(text)

@@ -37,6 +37,7 @@ from fastbin._fit.edges import find_boundaries, order_cuts
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import Partition, check_counts, without_empty_edges
 from fastbin._model.parts import read_file
+from fastbin._model.provenance import of_fit
 from fastbin.guarantees.evidence import is_moved
 from fastbin.intervals import beta_binomial, bonferroni, sidak, stitched
 from fastbin.intervals.anytime import theorem6
@@ -330,9 +331,11 @@ class StreamingBinning(State, NativeStream):
 
         Its scheme is "explicit", since its edges were fixed before its samples were seen, and its own intervals and
         certificates are those of a data set of fixed size: valid if the moment of the snapshot was not chosen by looking at the
-        labels. For any moment, use `interval` and `certificate` of the stream. O(n_bins).
+        labels. For any moment, use `interval` and `certificate` of the stream. Its provenance names the model whose bins were
+        counted in by the SHA-256 of its file, as another fit made that. O(n_steps).
         """
-        return self._snapshot(BinnedModel)
+        made: BinnedModel = self._snapshot(BinnedModel)
+        return made._with_texts(made.event.encode(), of_fit("StreamingBinning", partition=self.partition))
 
     def interval(
         self, alpha: float = 0.1, bound: StreamBound = "beta-binomial", simultaneous: bool = True, within: Any = None

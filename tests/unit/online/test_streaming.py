@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,7 @@ def test_a_snapshot_is_a_model_of_what_was_counted() -> None:
     stream.update(scores, labels)
     model = stream.model()
     fitted = fb.ExplicitBinning([0.2, 0.5, 0.99999]).fit(scores, labels).model_
-    assert model == bare(fitted)._replace(fingerprint=0)
+    assert bare(model) == bare(fitted)._replace(fingerprint=0)
     assert model.certificate().epsilon == fitted.certificate().epsilon
     assert empty.n_samples == 0  # a snapshot stays what it was
 
@@ -215,6 +216,24 @@ def test_a_snapshot_forgets_what_only_the_fit_had() -> None:
     model = stream.model()
     assert (model.scheme, model.ties, model.delta, model.is_weighted) == ("explicit", "random", 0.0, False)
     assert stream.partition == cal.model_
+
+
+@pytest.mark.parametrize("continue_fit", [False, True])
+def test_a_snapshot_says_whose_bins_were_counted_in_and_not_that_their_fit_made_it(continue_fit: bool) -> None:
+    bins = fb.UniformMassBinning(n_bins=3).fit(*rows(200)).model_._derived("one_per_cluster", {"seed": 1})
+    stream = StreamingBinning(bins, continue_fit=continue_fit)
+    stream.update(*rows(90, seed=1))
+    model = StreamingBinning.from_bytes(stream.to_bytes()).model()
+    assert model == stream.model()
+    assert model.provenance is not None
+    step = {"calibrator": "StreamingBinning", "configuration": {"partition": {"sha256": sha256(bins.to_bytes()).hexdigest()}}}
+    assert model.provenance["made_by"] == [step]
+    assert model.provenance["n_samples"] == model.n_samples
+    assert "cluster" not in model.certificate().explain()
+    refuses(
+        fb.InputError, "model was made by StreamingBinning, whose fit takes more than rows", fb.engines.verify_data, model,
+        score=rows(90, seed=1)[0], label=rows(90, seed=1)[1],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("method", ["beta-binomial", "stitched", "theorem6"])
