@@ -15,6 +15,7 @@ from fastbin._base.errors import GuaranteeError, InputTypeError
 from fastbin._core.schemes import CERTIFIED, SCHEMES, ClassRates
 from fastbin.guarantees.stopping import Rule, levels_after_stopping
 from fastbin.intervals import sidak
+from fastbin.intervals.binomial import MOST_SAMPLES
 
 # With whole groups of equal scores at edges: what their tallies count is all samples but one at the edge of each bin.
 LEAVE_A_CUT_OUT = ("umd", *CERTIFIED)
@@ -269,6 +270,9 @@ def require_guarantee(evidence: Evidence, *, moved: bool = False, designed: bool
         raise GuaranteeError(
             "the model carries no tally, and every certificate is computed from one; fit it again from samples"
         )
+    most = int(np.max(evidence.counts))
+    if most > MOST_SAMPLES:
+        raise GuaranteeError(f"a bin holds {most:,} samples, and above 2**53 doubles are too coarse for a promise")
     if evidence.is_weighted:
         raise GuaranteeError(
             "samples with real weights are not draws from the bin, so the binomial guarantees (Gupta & Ramdas 2021, Theorem 3) "

@@ -652,3 +652,18 @@ def test_a_heavy_edge_misses_no_more_often_than_it_says(counts: int, least: int)
         rate = mass * at_edge + (1.0 - mass) * above
         assert chances.sum() == pytest.approx(1.0)
         assert chances[(rate < low - 1e-12) | (rate > high + 1e-12)].sum() <= level
+
+
+def test_no_promise_is_made_beyond_what_doubles_count() -> None:
+    """A stream counts up to 2**61 samples."""
+    stream = fb.online.StreamingBinning([0.5])
+    for _ in range(2):
+        stream.update_counts([2**52 + 1, 1000], [2**51, 400])
+    model = stream.model()
+    promises: list[Callable[[], Any]] = [model.interval, lambda: model.interval(bound="hoeffding")]
+    promises += [lambda kind=kind: model.certificate(kind=kind) for kind in ("conditional", "marginal", "ece", "ratio")]
+    for promise in promises:
+        with pytest.raises(fb.GuaranteeError, match=r"a bin holds 9,007,199,254,740,994 samples, and above 2\*\*53"):
+            promise()
+    assert "9,007,199,254,740,994" in str(model)
+    assert "too coarse" in model._repr_html_()
