@@ -31,6 +31,9 @@
 /* ".0123456789abcdef.tmp" */
 #define TEMPORARY_SUFFIX_SIZE 22
 
+/* Bytes of the target's name in that of a temporary file: a name may have 255. */
+#define MOST_OF_NAME 200
+
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Differences between systems                                                                                   */
 /* ------------------------------------------------------------------------------------------------------------- */
@@ -127,12 +130,22 @@ static int replace_file(const char *from, const char *to) { return rename(from, 
 /* Saving                                                                                                        */
 /* ------------------------------------------------------------------------------------------------------------- */
 
+/* The length of the path up to where the suffix goes: behind its name, or behind a whole character in the middle of a long one. */
+static size_t length_of_stem(const char *path) {
+  size_t length = strlen(path), name = length;
+  while (name > 0 && path[name - 1] != '/' && path[name - 1] != '\\') name--;
+  if (length - name <= MOST_OF_NAME) return length;
+  length = name + MOST_OF_NAME;
+  while (((unsigned char)path[length] & 0xC0) == 0x80 && length > name) length--;
+  return length;
+}
+
 /*
  * Opens a file beside the old one that did not exist before. The name starts from a hash of the model and of an address, which
  * separates threads and processes that save to one path at once; if the name exists, the next one is tried.
  */
 static FILE *open_temporary(const target *old, uint64_t start, char *name) {
-  size_t length = strlen(old->path);
+  size_t length = length_of_stem(old->path);
   memcpy(name, old->path, length);
   for (uint64_t i = 0; i < MAX_TEMPORARY_NAMES; i++) {
     FILE *file;

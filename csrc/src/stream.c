@@ -157,7 +157,12 @@ static fastbin_status check_labels(const uint8_t *labels, size_t n_rows, size_t 
 
 fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows *rows, const uint8_t *labels,
                                      int32_t *bins, size_t *bad_row) {
-  fastbin_status status = fastbin_assign(stream->partition, rows, bins, bad_row);
+  size_t bad_score = 0;
+  fastbin_status status = fastbin_assign(stream->partition, rows, bins, &bad_score);
+  if (status == FASTBIN_ERROR_SCORE_NAN || status == FASTBIN_ERROR_SCORE_RANGE) {
+    if (labels && check_labels(labels, bad_score, bad_row) != FASTBIN_OK) return FASTBIN_ERROR_ARGUMENT; /* it comes first */
+    if (bad_row) *bad_row = bad_score;
+  }
   if (status != FASTBIN_OK) return status;
   if (rows->nan_policy != FASTBIN_NAN_ERROR || (rows->n_rows > 0 && !labels)) return FASTBIN_ERROR_ARGUMENT;
   status = check_labels(labels, rows->n_rows, bad_row);

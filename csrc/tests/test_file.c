@@ -163,6 +163,28 @@ static void test_failures_leave_the_old_file(void) {
   fastbin_model_free(other);
 }
 
+/* A name that the system takes is taken, though the temporary one is longer; characters of two bytes are not cut. */
+static void test_long_names(void) {
+  fastbin_model_spec full = full_spec();
+  fastbin_model *model = must_create(&full);
+  char name[512];
+  mkdir(in_folder("long"), 0700);
+  for (int length = 195; length <= 255; length += 10) {
+    for (int wide = 0; wide <= 1; wide++) {
+      memcpy(name, "long/", 5);
+      for (int i = 0; i < length; i++) name[5 + i] = wide && i < length - 1 ? (i % 2 ? '\xa9' : '\xc3') : 'x';
+      name[5 + length] = 0;
+      CHECK(fastbin_model_save(model, in_folder(name)) == FASTBIN_OK);
+      CHECK(fastbin_model_save(model, in_folder(name)) == FASTBIN_OK);
+      CHECK(loaded(name) == 4);
+      CHECK(files_left("long") == 1);
+      remove(in_folder(name));
+    }
+  }
+  rmdir(in_folder("long"));
+  fastbin_model_free(model);
+}
+
 /* Where that is permitted, which it is to root: one of the two may be another alone. */
 static void test_owner_and_group_are_kept(void) {
   static const unsigned owners[][2] = {{1234, 0}, {0, 5678}, {1234, 5678}};
@@ -239,6 +261,7 @@ int main(int argc, char **argv) {
   test_damaged_files();
 #if !defined(_WIN32)
   test_failures_leave_the_old_file();
+  test_long_names();
   test_owner_and_group_are_kept();
   test_what_stands_at_the_path();
   test_pipes();

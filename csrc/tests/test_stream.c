@@ -193,6 +193,12 @@ static void check_refusals(void) {
   rows.scores = bad_scores;
   labels[1] = 0;
   CHECK(fastbin_stream_update(stream, &rows, labels, bins, &bad_row) == FASTBIN_ERROR_SCORE_NAN && bad_row == 1);
+  labels[0] = 2; /* the first bad row, whatever is bad in it */
+  CHECK(fastbin_stream_update(stream, &rows, labels, bins, &bad_row) == FASTBIN_ERROR_ARGUMENT && bad_row == 0);
+  labels[0] = 1;
+  labels[1] = 2;
+  CHECK(fastbin_stream_update(stream, &rows, labels, bins, &bad_row) == FASTBIN_ERROR_SCORE_NAN && bad_row == 1);
+  labels[1] = 0;
   rows.nan_policy = FASTBIN_NAN_PROPAGATE;
   CHECK(fastbin_stream_update(stream, &rows, labels, bins, NULL) == FASTBIN_ERROR_ARGUMENT);
   rows.nan_policy = FASTBIN_NAN_ERROR;
