@@ -115,9 +115,9 @@ def test_the_letter_of_vector_models() -> None:
     data = MODEL.to_bytes()
     data = sealed(data[:3] + b"V" + data[4:-8], len(parts(data)))
     for read, words in (
-        (fb.BinnedModel.from_bytes, "a vector model, and not a single one"),
+        (fb.BinnedModel.from_bytes, "a vector model, and not a single model"),
         (fb.ModelSet.from_bytes, "a vector model, and not a set"),
-        (VectorModel.from_bytes, "damaged|contradict|newer"), (fb.online.CalibrationMonitor.from_bytes, "not a"),
+        (VectorModel.from_bytes, "damaged|contradict|newer"), (fb.online.CalibrationMonitor.from_bytes, "a vector model"),
     ):  # fmt: skip
         with pytest.raises(fb.FormatError, match=words):
             read(data)

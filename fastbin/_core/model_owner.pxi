@@ -30,6 +30,25 @@ cdef dict REMEDIES = {
 }
 
 
+# What fastbin writes besides, by the letter of its kind (csrc/FORMAT.md), and what reads it.
+cdef dict KINDS = {
+    b"M": ("a single model", "BinnedModel.from_bytes and fastbin.load read it"),
+    b"T": ("a set of models", "ModelSet.from_bytes and fastbin.load read it"),
+    b"V": ("a vector model", "fastbin.load reads it"),
+    b"S": ("the state of a stream", "fastbin.online.StreamingBinning.load reads it"),
+    b"W": ("the state of a monitor", "fastbin.online.CalibrationMonitor.load and `fastbin monitor --state` read it"),
+}
+
+
+cdef int refuse_others(const void *data, Py_ssize_t size, bytes letter, str what) except -1:
+    """Refuse bytes of another kind than that of this letter, which is `what` in words."""
+    cdef bytes found = PyBytes_FromStringAndSize(<const char *>data, min(size, 4))[3:]
+    if size < 4 or memcmp(data, b"\x89FB", 3) != 0 or found == letter or found not in KINDS:
+        return 0
+    noun, readers = KINDS[found]
+    raise FormatError(f"{noun}, and not {what}: {readers}")
+
+
 cdef object error_of(fastbin_status status):
     """The exception for a status code."""
     cdef str text = fastbin_status_string(status).decode("ascii")
@@ -179,10 +198,7 @@ cdef class ModelOwner:
         try:
             if view.len == 0:
                 raise FormatError(f"no bytes: an empty file is not a model; {NOT_WHOLE}")
-            if view.len >= 4 and memcmp(view.buf, b"\x89FBT", 4) == 0:
-                raise FormatError("a set of models, and not a single one: ModelSet.from_bytes and fastbin.load read it")
-            if view.len >= 4 and memcmp(view.buf, b"\x89FBV", 4) == 0:
-                raise FormatError("a vector model, and not a single one: fastbin.load reads it")
+            refuse_others(view.buf, view.len, b"M", "a single model")
             self._adopt(fastbin_model_read(view.buf, view.len, &self.model))
         finally:
             PyBuffer_Release(&view)

@@ -267,11 +267,7 @@ cdef class SetOwner:
 
     cdef int _refuse_others(self, const void *data, Py_ssize_t size) except -1:
         """Refuses the bytes of other kinds."""
-        if size >= 4 and memcmp(data, b"\x89FBM", 4) == 0:
-            raise FormatError("a single model, and not a set of models: BinnedModel.from_bytes and fastbin.load read it")
-        if size >= 4 and memcmp(data, b"\x89FBV", 4) == 0:
-            raise FormatError("a vector model, and not a set of models: fastbin.load reads it")
-        return 0
+        return refuse_others(data, size, b"T", "a set of models")
 
     cdef int _adopt(self, fastbin_status status) except -1:
         cdef fastbin_model_spec model, first

@@ -80,6 +80,7 @@ cdef fastbin_stream *stream_of(data) except NULL:
     try:
         if view.len == 0:
             raise FormatError(f"no bytes: an empty file is not a stream; {NOT_WHOLE}")
+        refuse_others(view.buf, view.len, b"S", "the state of a stream")
         succeed_as(fastbin_stream_read(view.buf, view.len, &stream), "stream")
     finally:
         PyBuffer_Release(&view)
@@ -355,6 +356,7 @@ def read_monitor(data):
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
+        refuse_others(view.buf, view.len, b"W", "the state of a monitor")
         succeed_as(fastbin_monitor_read(view.buf, view.len, &monitor), "monitor")
     finally:
         PyBuffer_Release(&view)

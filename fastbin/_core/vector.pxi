@@ -5,9 +5,7 @@ cdef class NativeVectorModel(SetOwner):
     """The owner of a vector model; safe from any number of threads."""
 
     cdef int _refuse_others(self, const void *data, Py_ssize_t size) except -1:
-        if size >= 4 and (memcmp(data, b"\x89FBM", 4) == 0 or memcmp(data, b"\x89FBT", 4) == 0):
-            raise FormatError("a model or a set of models, and not a vector model: fastbin.load reads it")
-        return 0
+        return refuse_others(data, size, b"V", "a vector model")
 
     @property
     def _vector(self):

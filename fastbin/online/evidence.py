@@ -369,7 +369,7 @@ def _from_json(data: bytes | bytearray) -> dict[str, Any]:
         }
         stream = base64.b64decode(state["stream"], validate=True)
         return read_monitor(write_monitor(StreamingBinning.from_bytes(stream), **parts))
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"not a fastbin monitor, or damaged: {error}") from error

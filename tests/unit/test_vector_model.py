@@ -140,10 +140,10 @@ def test_files_of_other_kinds_are_refused_by_name(tmp_path: Path) -> None:
     several = fb.ModelSet({"a": one, "b": one})
     with pytest.raises(fb.FormatError, match="a vector model, and not a set of models"):
         fb.ModelSet.from_bytes(MODEL.to_bytes())
-    with pytest.raises(fb.FormatError, match="a vector model, and not a single one"):
+    with pytest.raises(fb.FormatError, match="a vector model, and not a single model"):
         fb.BinnedModel.from_bytes(MODEL.to_bytes())
-    for other in (one, several):
-        with pytest.raises(fb.FormatError, match="a model or a set of models, and not a vector model"):
+    for other, kind in ((one, "a single model"), (several, "a set of models")):
+        with pytest.raises(fb.FormatError, match=f"{kind}, and not a vector model"):
             VectorModel.from_bytes(other.to_bytes())
     path = tmp_path / "damaged.fbm"
     path.write_bytes(MODEL.to_bytes()[:-8])

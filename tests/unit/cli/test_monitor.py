@@ -103,7 +103,7 @@ def test_a_bad_row_leaves_the_state_as_it_was() -> None:
 def test_the_state_file_may_not_be_a_file_that_is_read() -> None:
     write("same.csv", 100, 1.0, 10)
     assert "not a fastbin monitor" in monitored("same.csv", "--state", "same.csv", code=1)
-    assert "not a fastbin monitor" in monitored("same.csv", "--state", "m.fbm", code=1)
+    assert "m.fbm: a single model, and not the state of a monitor" in monitored("same.csv", "--state", "m.fbm", code=1)
 
 
 def test_keys_are_those_that_rows_were_scored_with() -> None:

@@ -574,6 +574,24 @@ def changed(**entries: Any) -> bytes:
     return of_version_0(monitor, **entries)
 
 
+def test_states_are_no_models_and_are_named(tmp_path: Path) -> None:
+    stream = fb.online.StreamingBinning(served())
+    models = fb.ModelSet({"a": served(), "b": served()})
+    for state, kind, reader in (
+        (stream, "stream", "StreamingBinning.load reads it"),
+        (CalibrationMonitor(served()), "monitor", "CalibrationMonitor.load and `fastbin monitor --state` read it"),
+    ):  # fmt: skip
+        path = tmp_path / "state"
+        state.save(path)
+        told = f"{path}: the state of a {kind}, and not a single model: fastbin.online.{reader}"
+        refuses(fb.FormatError, told, fb.load, path)
+        refuses(fb.FormatError, f"the state of a {kind}, and not a set of models", fb.ModelSet.load, path)
+        for other in (models, served()):
+            refuses(fb.FormatError, f"and not the state of a {kind}: ", type(state).from_bytes, other.to_bytes())
+    for short in (b"\x89F?", b"\x89FBQ", b"\x89FBX" * 10):
+        refuses(fb.FormatError, "not a fastbin model", fb.BinnedModel.from_bytes, short)
+
+
 def test_states_of_version_0_are_read() -> None:
     drifted, quiet, untouched = (of_earlier_version(served(), tolerance=0.02) for _ in range(3))
     quiet.update(*outcomes(50))
@@ -592,7 +610,8 @@ def test_states_of_version_0_are_read() -> None:
         (b"[]", "not a fastbin monitor"),
         (b"{}", "not a fastbin monitor, or damaged"),
         (b"{", "not a fastbin monitor, or damaged"),
-        (served().to_bytes(), "not a fastbin monitor"),
+        (served().to_bytes(), "a single model, and not the state of a monitor"),
+        (b'{"alpha":' + b"[" * 10**5, "not a fastbin monitor, or damaged"),
         (changed(version=2), "not a monitor that this version of fastbin can read: 'fastbin-monitor', version 2"),
         (changed(alpha="0x1p+1"), "not a fastbin monitor, or damaged: alpha is 2.0"),
         (changed(stream="AAAA"), "not a fastbin stream"),

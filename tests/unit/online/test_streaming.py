@@ -558,7 +558,7 @@ def test_foreign_and_damaged_bytes_are_refused(tmp_path: Path) -> None:
     for wrong, message in (
         (b"", "no bytes"),
         (b"score,label\n", "not a fastbin stream"),
-        (counted().model().to_bytes(), "not a fastbin stream"),
+        (counted().model().to_bytes(), "a single model, and not the state of a stream: BinnedModel.from_bytes"),
         (data[:-1], "truncated"),
         (data + b"\0" * 8, "bytes behind its end"),
         (data[:60] + bytes([data[60] ^ 1]) + data[61:], "the checksum of the stream does not match"),
