@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fastbin._base import html
 from fastbin._base.array_types import Float64s, Int32s, Int64s, UInt8s
 from fastbin._base.cells import Key
 from fastbin._base.checks import (
@@ -208,12 +209,25 @@ def refuse_sorted(bins: Int32s, labels: Int64s) -> None:
     if sum(math.log(n) - log_choices(n, x) for n, x in tallies) < math.log(CHANCE_OF_SORTED):
         problem = "are sorted: in every bin those with one of the labels stand together"
         remedy = "the order of rows counts as that in which the outcomes came: give it, or shuffle them"
-        raise InputError(problem, (remedy, Wording(", or use update_counts", "")), argument="labels")
+        changed = "; if all rates did change at once, count the rows before that and those after it apart"
+        raise InputError(problem, (remedy, Wording(", or use update_counts", ""), changed), argument="labels")
 
 
 def note_of(models: ModelSet) -> str:
     """The note of the step model in which a set is counted."""
     return SET_NOTE + hashlib.sha256(models.to_bytes()).hexdigest()
+
+
+# Up to so many outcomes rounding moves the logarithm of evidence by less than 0.01; at a thousand times as many, by 10.
+MOST_OUTCOMES = 2**40
+
+
+def require_exact(state: MonitorState) -> None:
+    """Refuse a state with more outcomes than evidence can be computed from."""
+    counted = state.stream.n_samples
+    if counted > MOST_OUTCOMES:
+        problem = f"there would be {counted:,} outcomes in the monitor, and rounding spoils evidence of more than 2**40"
+        raise InputError(problem, "begin a new monitor")
 
 
 class CalibrationMonitor(State):
@@ -291,7 +305,8 @@ class CalibrationMonitor(State):
 
     A state that fastbin 0.1.0 wrote goes on with the mean of the bins' own evidence since its first outcome, as it was begun.
 
-    Safe to share between threads.
+    Safe to share between threads, but not over a fork: where a process forks while another of its threads counts, the child
+    waits for ever for a lock that the thread held. Give the child the state, by `to_bytes` and `from_bytes`.
 
     Examples
     --------
@@ -400,7 +415,8 @@ class CalibrationMonitor(State):
         Raises
         ------
         InputError
-            Naming the argument, the first bad position, its value and the remedy; for a batch that is sorted by label.
+            Naming the argument, the first bad position, its value and the remedy; for a batch that is sorted by label; beyond
+            2**40 outcomes in all, of which a class-wise set counts each once in every class.
         """
         check_same_index(scores=scores, labels=labels, cells=cells, tie_keys=tie_keys)
         check_same_event(self.model.event, positive)
@@ -413,6 +429,7 @@ class CalibrationMonitor(State):
             check_same_length(scores=column, labels=as_labels(labels))
             column, tie_keys = self._require_watched().rows(column, labels, cells, tie_keys, seed, first)
             bins, outcomes = state.stream._count(column, labels, tie_keys, seed), check_labels(labels).astype(np.int64)
+            require_exact(state)
             refuse_sorted(bins, outcomes)
             state.follow(self._mixture, bins, outcomes, counts, ones, first, self.alpha)
             self._state = state
@@ -437,7 +454,8 @@ class CalibrationMonitor(State):
         Raises
         ------
         InputError, InputTypeError
-            Naming the argument, the first bad bin, its value and the remedy. Nothing is counted then.
+            Naming the argument, the first bad bin, its value and the remedy; beyond 2**40 outcomes in all, as in `update`.
+            Nothing is counted then.
 
         Notes
         -----
@@ -464,6 +482,7 @@ class CalibrationMonitor(State):
         with self._lock:
             state = self._state.copy()
             state.stream.update_counts(counts, label_sums)
+            require_exact(state)
             now, ones, _ = state.stream.tally()
             if state.n_classes > 1:
                 self._require_watched().check_totals(now - self._state.stream.tally()[0])
@@ -525,10 +544,16 @@ class CalibrationMonitor(State):
             return report_of(watched, self._state, self.tolerated, {name: getattr(self, name) for name in summary})
 
     def __str__(self) -> str:
-        return str(self.report())
+        return self._unattached or str(self.report())
 
     def _repr_html_(self) -> str:
-        return self.report()._repr_html_()
+        return html.notebook(html.paragraph(self._unattached)) if self._unattached else self.report()._repr_html_()
+
+    @property
+    def _unattached(self) -> str:
+        """The sentence in place of a report on a set that is not here; "" where the bins are known."""
+        told = "it does not hold the set of models that it is of; give this to attach() to see the bins"
+        return f"{self!r}: {told}." if self._watched is None else ""
 
     def __repr__(self) -> str:
         state = f"alarm at {self.alarm_at}" if self.alarm else "no alarm"

@@ -198,7 +198,8 @@ class Starts:
 
     def log_each(self, log_mean: float) -> Float64s:
         """(1 + n_starts,): ln of the share of each start times its evidence; `log_mean` is as in `log_total`."""
-        each = np.log(evidence_of_starts(self.own, self.log_pooled))
+        with np.errstate(divide="ignore"):  # evidence that doubles do not hold is 0
+            each = np.log(evidence_of_starts(self.own, self.log_pooled))
         each[0] = np.logaddexp(each[0], log_mean)
         return each + np.log(self._halves)
 

@@ -27,7 +27,7 @@ from fastbin._base.checks import (
     check_seed,
     refuse_first,
 )
-from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.files import as_bytes, replace_file
 from fastbin._base.frames import check_same_index
 from fastbin._core.schemes import SCHEMES
@@ -135,7 +135,9 @@ class StreamingBinning(State, NativeStream):
     the stream (from 0) gets the key of (`seed`, i), so the state does not depend on how the samples were cut into batches.
     Explicit edges need no keys.
 
-    Safe to share between threads: each call takes a lock, and large batches are counted without the GIL.
+    Safe to share between threads: each call takes a lock, and large batches are counted without the GIL. Not over a fork: where
+    a process forks while another of its threads counts, the child waits for ever for a lock that the thread held. Give the
+    child the state, by `to_bytes` and `from_bytes`.
 
     References
     ----------
@@ -366,6 +368,8 @@ class StreamingBinning(State, NativeStream):
         GuaranteeError
             When the bound needs a running variance that was lost, or when an intersection with `within` is empty: then one
             of the intervals missed, or the rate of the bin has changed.
+        InputError, InputTypeError
+            For arguments of a wrong value, shape or type; when a bin holds more than 2**53 samples.
 
         Notes
         -----
@@ -453,10 +457,17 @@ class StreamingBinning(State, NativeStream):
 
 def intersect(intervals: Float64s, within: Any) -> Float64s:
     """The part of each interval that lies within that of an earlier look."""
-    earlier = np.asarray(within, dtype=np.float64)
-    if earlier.shape != intervals.shape:
-        remedy = f"intervals of {len(intervals)} bins have shape {intervals.shape}"
-        raise InputError(f"has shape {earlier.shape}", remedy, argument="within")
+    remedy = f"intervals of {len(intervals)} bins have shape {intervals.shape}"
+    try:
+        given = np.asarray(within)
+    except ValueError as error:
+        raise InputTypeError(f"is not an array of numbers: {error}", remedy, argument="within") from error
+    if given.dtype.kind not in "iuf":
+        raise InputTypeError(f"has dtype {given.dtype}", "give numbers, as an earlier look gave them", argument="within")
+    if given.shape != intervals.shape:
+        raise InputError(f"has shape {given.shape}", remedy, argument="within")
+    earlier = given.astype(np.float64)
+    refuse_first(~((earlier >= 0.0) & (earlier <= 1.0)), "within", earlier, "ends of intervals lie in [0, 1]")
     met = np.stack([np.maximum(intervals[:, 0], earlier[:, 0]), np.minimum(intervals[:, 1], earlier[:, 1])], axis=1)
     empty = np.flatnonzero(~(met[:, 0] <= met[:, 1]))
     if empty.size:

@@ -129,4 +129,5 @@ def test_a_file_that_is_sorted_by_label_is_refused() -> None:
     scores = rng.random(300)
     write_rows("a.csv", scores, np.sort(rng.random(300) < scores).astype(int))
     said = monitored("a.csv", "--score", "p", "--label", "y", code=1)
-    assert said.endswith("the order of rows counts as that in which the outcomes came: give it, or shuffle them\n")
+    told = "give it, or shuffle them; if all rates did change at once, count the rows before that and those after it apart"
+    assert said.endswith(f"the order of rows counts as that in which the outcomes came: {told}\n")

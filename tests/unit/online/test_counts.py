@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 from fastbin.online import CalibrationMonitor, StreamingBinning
+from fastbin.online.evidence import TwoSidedMixture
+from fastbin.online.monitor import MOST_OUTCOMES
 from fastbin.online.streaming import row_of_each_bin
 from monitored import VALUES, outcomes, refuses, served
 from strategies import examples
@@ -113,6 +115,44 @@ def test_the_bins_of_a_set_are_told_in_its_order() -> None:
     one_by_one.update(scores, labels, cells=cells)
     at_once.update_counts(np.bincount(bins, minlength=6), np.bincount(bins[labels == 1], minlength=6))
     assert at_once.e_value == one_by_one.e_value
+
+
+@pytest.mark.parametrize(
+    ("limit", "ones", "above", "below"),
+    [
+        (0.3, 329853488333, -14.3214162477, -13.7849513762), (0.3, 329854929886, -9.12962699419, -15.1995298009),
+        (0.09336, 102649795432, -15.6516709801, -10.4906399646), (0.7, 769660542033, -0.591783012496, -16.1932679687),
+    ],
+)  # fmt: skip
+def test_evidence_of_most_outcomes_is_right_to_a_hundredth(limit: float, ones: int, above: float, below: float) -> None:
+    """The integrals of the module's first lines by quadrature with 60 digits, in mpmath."""
+    mixture = TwoSidedMixture(np.array([[limit, limit]]))
+    found = mixture.log_e_values(np.zeros(1, np.int32), np.array([ones]), np.array([MOST_OUTCOMES - ones]))
+    assert found[0] == pytest.approx(np.logaddexp(above, below) - np.log(2.0), abs=0.01)
+
+
+def test_more_outcomes_than_evidence_is_right_for_are_refused() -> None:
+    """With 5e15 outcomes in each of five bins at their rates, the evidence was 7.9e3."""
+    rates = [0.09336, 0.3333333, 0.5, 0.7, 0.9066]
+    monitor = CalibrationMonitor(fb.BinnedModel.from_parts(edges=[0.2, 0.4, 0.6, 0.8], values=rates, scheme="explicit"))
+    day = [MOST_OUTCOMES // 5] * 5, [round(MOST_OUTCOMES // 5 * rate) for rate in rates]
+    assert not monitor.update_counts(*day)
+    assert monitor.e_value < 1.0
+    before = monitor.to_bytes()
+    for count in (lambda: monitor.update_counts(*day), lambda: monitor.update([0.1] * 2, [0, 1])):
+        refuses(fb.InputError, "outcomes in the monitor, and rounding spoils evidence of more than 2**40; begin a new", count)
+    assert monitor.to_bytes() == before
+    assert "No alarm after 1,099,511,627,775 outcomes" in str(monitor)
+
+
+@pytest.mark.filterwarnings("error")
+def test_evidence_that_doubles_do_not_hold_is_none() -> None:
+    model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.3, 0.7], scheme="explicit")
+    monitor = CalibrationMonitor(model)
+    for _ in range(10):  # the later starts have none either, and the weakest of them makes place
+        assert not monitor.update_counts([500_000] * 2, [150_000, 350_000])
+    assert "No alarm after 10,000,000 outcomes" in str(monitor)
+    assert monitor.report().best_start == 0
 
 
 def test_a_billion_outcomes_a_day_are_no_work() -> None:

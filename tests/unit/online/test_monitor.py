@@ -290,6 +290,15 @@ def test_a_batch_that_is_sorted_by_label_is_refused(direction: int) -> None:
     assert not monitor.update(scores, labels)
 
 
+def test_outcomes_that_all_changed_at_once_can_be_counted() -> None:
+    scores, labels = np.tile([0.2, 0.8], 500), np.repeat([0, 1], 500)
+    monitor = fb.online.CalibrationMonitor(TWO_BINS, tolerance=0.05)
+    with pytest.raises(fb.InputError, match="if all rates did change at once, count the rows before that and"):
+        monitor.update(scores, labels)
+    monitor.update(scores[:500], labels[:500])
+    assert monitor.update(scores[500:], labels[500:])
+
+
 def test_a_batch_that_is_sorted_by_the_true_class_is_refused() -> None:
     rng = np.random.default_rng(3)
     P = rng.dirichlet(np.ones(3), 300)
@@ -459,6 +468,9 @@ def test_a_state_goes_on_with_its_own_set_alone() -> None:
         with pytest.raises(fb.InputError, match=r"give the set to attach\(\) first"):
             use()
     assert "9 bins" in repr(state)
+    for shown in (str(state), state._repr_html_()):
+        assert "give this to attach() to see the bins." in shown
+        assert repr(state) in shown
     other = fb.ModelSet({"north": SET["north"]})
     with pytest.raises(fb.InputError, match="is not what this monitor was begun with"):
         state.attach(other)

@@ -252,6 +252,20 @@ def test_intervals_are_the_bounds(method: Any, simultaneous: bool) -> None:
     assert np.array_equal(StreamingBinning([0.5]).interval(0.05, method, simultaneous), [[0.0, 1.0]] * 2)
 
 
+@pytest.mark.parametrize(
+    ("within", "error", "message"),
+    [
+        ("x", fb.InputTypeError, "within has dtype <U1; give numbers, as an earlier look gave them"),
+        ([[0.0, 1.0], [0.1]], fb.InputTypeError, "within is not an array of numbers: setting an array element"),
+        ([0.0, 1.0], fb.InputError, "within has shape (2,); intervals of 2 bins have shape (2, 2)"),
+        ([[0.0, 1.0], [0.0, float("nan")]], fb.InputError, "within[1, 1] is nan; ends of intervals lie in [0, 1]"),
+        ([[0.0, 1.5], [0.0, 1.0]], fb.InputError, "within[0, 1] is 1.5; ends of intervals lie in [0, 1]"),
+    ],
+)
+def test_what_is_no_earlier_look_is_refused(within: Any, error: type[Exception], message: str) -> None:
+    refuses(error, message, StreamingBinning([0.5]).interval, within=within)
+
+
 def test_intervals_of_looks_are_intersected() -> None:
     stream = StreamingBinning([0.5])
     kept = None
