@@ -406,9 +406,9 @@ FASTBIN_API fastbin_status fastbin_model_write(const fastbin_model *model, void 
 FASTBIN_API fastbin_status fastbin_model_read(const void *bytes, size_t size, fastbin_model **model);
 
 /*
- * The same with files, by the names that fopen() takes. Saving writes to a temporary name beside `path` (its name, cut
- * to 200 bytes, with ".", 16 hexadecimal digits and ".tmp" appended) and renames it, so that a reader never sees half a model and a failure leaves the old file;
- * several threads or processes may save to one path, and one of them wins. A link at `path` is followed, the mode of a file
+ * The same with files, by the names that fopen() takes. Saving writes to a temporary name beside `path` (its name, cut to 200
+ * bytes, with ".", 16 hexadecimal digits and ".tmp" appended) and renames it, so that a reader never sees half a model and a
+ * failure leaves the old file; several threads or processes may save to one path, and one of them wins. A link at `path` is followed, the mode of a file
  * that is replaced is kept, and a device or a pipe is written to in place; on Windows none of
  * these is checked. Not promised: that the new name survives a power failure right after the call.
  */

@@ -25,6 +25,7 @@ static int are_between(const double *x, size_t n, double least, double most) {
 
 static int edges_can_be(const fastbin_vector_map *map, size_t n_groups) {
   size_t width = (size_t)map->n_bins - 1;
+  if (width == 0) return 1; /* edges may be NULL, from which not even 0 may be counted */
   for (size_t g = 0; g < n_groups; g++) {
     const double *edges = map->edges + g * width;
     if (!are_between(edges, width, 0.0, 1.0)) return 0;

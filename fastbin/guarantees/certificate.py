@@ -240,6 +240,11 @@ class _Words(NamedTuple):
     side: str
     every: str = ""  # for what the next sample counts
     of_rows: bool = False  # whether the promise is about the calibration rows alone
+    n_target: int = 0  # rows of the target population whose draw matters, too
+
+
+# Fields of a certificate that are not told where they have these values.
+UNSAID = (("side", "both"), ("n_target", None))
 
 
 @dataclass(frozen=True)
@@ -255,7 +260,7 @@ class Stated:
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain dicts, lists, strings and numbers, ready for JSON; `side` where it is one of them."""
-        kept = {name: value for name, value in vars(self).items() if (name, value) != ("side", "both")}
+        kept = {name: value for name, value in vars(self).items() if (name, value) not in UNSAID}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
 
     def explain(self) -> str:
@@ -277,13 +282,15 @@ class Stated:
         return ()
 
     def __str__(self) -> str:
-        models, n_samples, n_bins, fine, left_out, truth, side, every, of_rows = self._sentence()
+        models, n_samples, n_bins, fine, left_out, truth, side, every, of_rows, n_target = self._sentence()
         samples, distance = f"{n_samples:,} calibration sample{'s' * (n_samples != 1)}", rounded_up(self.epsilon)
         of_each, of_models = (f" of each of {models}", f" of {models}") if models else ("", "")
         if self.kind == "expected-ece":
             return f"Averaged over sets of {samples}, the expected calibration error{of_each} is at most {distance}{left_out}."
         assert self.alpha is not None
         sure = f"With probability at least {sureness(self.alpha)} over the {samples}"
+        if n_target:
+            sure += f" and {n_target:,} row{'s' * (n_target != 1)} of the target population"
         within = _SAID[self.kind == "ratio", side].format(truth=truth, distance=distance)
         if self.kind in MEAN_ERRORS:
             error, served = MEAN_ERRORS[self.kind].format(distance=distance), "the predicted probability"
@@ -377,6 +384,9 @@ class Certificate(Stated):
     side : {"both", "upper", "lower"}
         "upper": no true frequency is above its value by more than epsilon, and nothing is said of those below; "lower": none is
         below it by more. Of "ratio" none is above epsilon times its value, or below the value divided by epsilon.
+    n_target : int or None
+        Where the values are those of another population than the one that was sampled: the rows of it that gave its rate of
+        label 1, 0 where weights or a known rate did. Else None, and not in `to_dict`.
 
     Examples
     --------
@@ -403,6 +413,7 @@ class Certificate(Stated):
     event: str = ""
     about: str = ABOUT[0]
     side: str = "both"
+    n_target: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         radii = self.radii and [radius if math.isfinite(radius) else None for radius in self.radii]  # JSON has no infinity
@@ -420,9 +431,10 @@ class Certificate(Stated):
             holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"
             left_out = f", leaving out {name_bins(self.uncovered_bins)}, which {holds}"
         truth = TRUTHS[self.about].format(event=event_words(self.event))
+        truth += "" if self.n_target is None else " in the target population"
         return _Words(
             "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, truth, self.side,
-            of_rows=self.about == "calibration rows",
+            of_rows=self.about == "calibration rows", n_target=self.n_target or 0,
         )  # fmt: skip
 
 

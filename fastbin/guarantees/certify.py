@@ -567,7 +567,7 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest
         theorem += "; the average of what is served in a bin lies between its least and its greatest value"
     return certificate_from_intervals(
         evidence, at_target, served=served, alpha=alpha, kind=kind, bound=bound, theorem=theorem + _OF_ONE_SIDE[side],
-        assumptions=tuple(assumptions), side=side,
+        assumptions=tuple(assumptions), side=side, n_target=None if evidence.rates is None else evidence.rates.target.n_samples,
     )  # fmt: skip
 
 

@@ -401,8 +401,9 @@ class ImportanceWeightedBinning(Calibrator):
         if weight_error is not None:
             assumptions.append(f"the weights are off by a factor of at most {float(weight_error):g}")
         return certificate_from_intervals(
-            self.model_, ends, alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions, about=about
-        )
+            self.model_, ends, alpha=alpha, kind=kind, bound=bound, theorem=THEOREM, assumptions=assumptions, about=about,
+            n_target=0,
+        )  # fmt: skip
 
     def certificates(self, alpha: float = 0.1, *, weight_bound: Any = None, weight_error: float | None = None) -> Certificates:
         """Both kinds of promise; see `BinnedModel.certificates`, and `interval` for the weights."""

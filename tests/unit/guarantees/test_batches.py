@@ -116,7 +116,7 @@ def test_fits_that_are_refused() -> None:
             SCORES,
             r"scores\[3\] is 0.123456, which population holds not at all; pass",
         ),
-        (fb.UniformMassBinning(), (often, np.zeros(190)), SCORES, r"which population holds \d+ times only"),
+        (fb.UniformMassBinning(), (often, np.zeros(190)), SCORES, r"which population holds only \d+ times"),
         (fb.UniformMassBinning(), (drawn, labels, np.ones(160)), SCORES, "sample_weight is given; rows of a batch count once"),
         (fb.UniformMassBinning(), (drawn, labels), [0.5, np.nan], r"population\[1\] is NaN"),
         (fb.UniformMassBinning(n_bins=500), (drawn, labels), SCORES, "population has 400 scores for 500 bins"),

@@ -283,6 +283,7 @@ def test_certificate() -> None:
     assert certificate.epsilon == np.maximum(ends[:, 1] - values, values - ends[:, 0]).max()
     assert cal.certificate(0.1, "marginal", weight_bound=2.0).epsilon < certificate.epsilon
     assert "P(Y | features) is the same" in certificate.explain()
+    assert str(certificate).endswith("of the true frequency of label 1 in the target population.")
     with pytest.raises(fb.GuaranteeError, match="weights"):
         cal.model_.certificate()
 

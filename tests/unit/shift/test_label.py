@@ -289,6 +289,13 @@ def test_certificate_says_what_it_assumes() -> None:
     assert certificate.epsilon == pytest.approx(np.maximum(ends[:, 1] - values, values - ends[:, 0]).max())
     assert "P(score | label) is the same" in certificate.explain()
     assert "P(Y = 1) at the source is as given" in certificate.explain()
+    assert "over the 4,000 calibration samples and 100 rows of the target population, in" in str(certificate)
+    assert str(certificate).endswith("of the true frequency of label 1 in the target population.")
+    given = shift.LabelShift(source, method="known", target_rate=0.4).fit().certificate(0.1)
+    assert "over the 4,000 calibration samples, in" in str(given)
+    assert str(given).endswith(" in the target population.")
+    assert given.to_dict()["n_target"] == 0
+    assert "n_target" not in source.certificate(0.1).to_dict()
     assert cal.model_.certificate(0.1) == certificate == fb.BinnedModel.from_bytes(cal.model_.to_bytes()).certificate(0.1)
     with pytest.raises(fb.GuaranteeError, match="label shift"):
         cal.model_.certificate(kind="marginal")
