@@ -16,20 +16,27 @@ log = logging.getLogger("uvicorn.error")
 loaded = (None, None)  # a file and its model, exchanged by one assignment: a request sees both of one file
 
 
+def file_there():
+    try:
+        status = os.stat(PATH)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
 def current_model():
     global loaded
-    status = os.stat(PATH)
-    file = (status.st_ino, status.st_mtime_ns)
-    if loaded[0] != file:
+    file, model = file_there(), loaded[1]
+    if model is None or file != loaded[0]:
         try:
-            loaded = (file, fb.load(PATH))
-            log.info("%s: fingerprint %016x, event %r", PATH, loaded[1].fingerprint, loaded[1].event)
-        except fb.FormatError:
-            if loaded[1] is None:
+            model = fb.BinnedModel.load(PATH)
+            log.info("%s: fingerprint %016x, event %r", PATH, model.fingerprint, model.event)
+        except (OSError, fb.FormatError):
+            if model is None:
                 raise
             log.exception("%s cannot be read; the one before serves on", PATH)
-            loaded = (file, loaded[1])
-    return loaded[1]
+        loaded = (file, model)
+    return model
 
 
 @app.get("/probability")

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -94,12 +94,29 @@ def test_requests_see_the_old_model_or_the_new_one(service: int, tmp_path: Path)
     assert n_exchanged > 2
 
 
-def test_the_model_before_serves_on_where_the_new_file_is_damaged(service: int, tmp_path: Path) -> None:
+def put_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+BAD_FILES: dict[str, Callable[[Path], object]] = {
+    "damaged": lambda path: path.write_bytes(NEW.to_bytes()[:-1]),
+    "a set": lambda path: fb.ModelSet({"north": NEW}).save(path),
+    "gone": Path.unlink,
+    "a folder": put_a_folder,
+}
+
+
+@pytest.mark.parametrize("fault", BAD_FILES)
+def test_the_model_before_serves_on_where_the_file_is_no_model(service: int, tmp_path: Path, fault: str) -> None:
+    path, old = tmp_path / "credit.fbm", (200, {"probability": OLD.predict_one(0.3)})
     connection = http.client.HTTPConnection("127.0.0.1", service, timeout=60)
-    assert ask(connection, 0.3) == (200, {"probability": OLD.predict_one(0.3)})
-    (tmp_path / "credit.fbm").write_bytes(NEW.to_bytes()[:-1])
-    assert ask(connection, 0.3) == ask(connection, 0.3) == (200, {"probability": OLD.predict_one(0.3)})
-    NEW.save(tmp_path / "credit.fbm")
+    assert ask(connection, 0.3) == old
+    BAD_FILES[fault](path)
+    assert ask(connection, 0.3) == ask(connection, 0.3) == old
+    if path.is_dir():
+        path.rmdir()
+    NEW.save(path)
     assert ask(connection, 0.3) == (200, {"probability": NEW.predict_one(0.3)})
     connection.close()
 
