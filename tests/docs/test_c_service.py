@@ -77,12 +77,18 @@ def test_it_answers_as_python_does(service: Service) -> None:
 
 def test_the_session_of_the_page(service: Service) -> None:
     (session,) = re.findall(r"^\$ printf '(.*)' \| nc.*\n((?:.*\n)*?)```", PAGE, re.MULTILINE)
-    value, *others = service.ask(*session[0].split("\\n")[:-1])
-    shown, *shown_others = session[1].splitlines()
-    assert float(value) == pytest.approx(float(shown), rel=1e-12)  # another NumPy may fit another last bit
-    assert others == shown_others
-    assert [answer.split(":")[0] for answer in service.ask("x", "")] == ["error", "error"]
+    assert service.ask(*session[0].split("\\n")[:-1]) == session[1].splitlines()
     assert service.ask("nan") == ["error: a score is NaN"]
+
+
+NO_NUMBERS = ["x", "", "\r", "0,98", "0.98abc", "0.98 %", "0.25;0.75", "0.98\rx", "0.98\0", "\0", "0.98" + 60 * "0", 500 * "1"]
+
+
+def test_each_line_has_one_answer_and_more_than_a_number_is_an_error(service: Service) -> None:
+    value = f"{fb.load(service.path).predict_one(0.98):.17g}"
+    lines = [each for line in NO_NUMBERS for each in (line, "0.98")]
+    assert service.ask(*lines) == ["error: not a number", value] * len(NO_NUMBERS)
+    assert service.ask("0.98" + 59 * "0", " 0.98", "0.98\r") == [value] * 3
 
 
 def test_lines_that_come_at_once_are_all_answered(service: Service) -> None:
