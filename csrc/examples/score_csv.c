@@ -9,8 +9,8 @@
  * it is not given: the same file always gives the same answers.
  *
  * The file is read in blocks of rows, so its size does not matter. Fields may be quoted ("a ""quoted"" word"); lines may
- * end in \n or \r\n. A field that is not a number, a NaN, or a score that the model refuses ends the program with a
- * message and status 1.
+ * end in \n or \r\n; a byte order mark may come first. A field that is not a number, a NaN, a score that the model refuses,
+ * or a row of more or fewer fields than the heading ends the program with a message and status 1.
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
@@ -30,6 +30,7 @@ typedef struct csv {
   const char *path;
   size_t line;            /* of the record read last, from 1 */
   size_t next_line;
+  size_t n_columns;       /* of the heading */
   char field[MOST_FIELD]; /* the field read last, without its quotes */
 } csv;
 
@@ -57,8 +58,13 @@ static int read_field(csv *input) {
       c = getc(input->file);
       if (c != '"') quoted = 0; /* that was the closing quote; two of them stand for one */
     }
-    if (c == '\r' && !quoted) c = getc(input->file);
+    if (c == '\r' && !quoted) { /* left out before \n alone: 0.2\r1 is not 0.21 */
+      int next = getc(input->file);
+      if (next == '\n' || next == EOF) c = next;
+      else ungetc(next, input->file);
+    }
     if (c == '\n') input->next_line++;
+    if (c == '\0') fail(input->path, input->line, "a zero byte");
     if (c == EOF && ferror(input->file)) fail(input->path, input->line, "cannot be read");
     if (c == EOF && quoted) fail(input->path, input->line, "a quote is not closed");
     if (c == EOF || (!quoted && (c == ',' || c == '\n'))) {
@@ -72,15 +78,18 @@ static int read_field(csv *input) {
 
 /* Reads the heading. Returns the number of the column, from 0. */
 static size_t find_column(csv *input, const char *name) {
-  size_t found = 0, n_found = 0, column = 0;
+  size_t found = 0, n_found = 0;
   int end;
   do {
+    const char *field;
     end = read_field(input);
-    if (strcmp(input->field, name) == 0) {
-      found = column;
+    field = input->field;
+    if (input->n_columns == 0 && strncmp(field, "\xef\xbb\xbf", 3) == 0) field += 3; /* the byte order mark of UTF-8 */
+    if (strcmp(field, name) == 0) {
+      found = input->n_columns;
       n_found++;
     }
-    column++;
+    input->n_columns++;
   } while (end == ',');
   if (n_found == 0) fail(input->path, 1, "no column of this name");
   if (n_found > 1) fail(input->path, 1, "more than one column of this name");
@@ -97,19 +106,17 @@ static double parse_score(const csv *input) {
 
 /* Reads the score of the next record. Returns 0 at the end of the file. */
 static int read_score(csv *input, size_t column, double *score) {
-  int found = 0, end;
+  int end;
   size_t at = 0;
   input->line = input->next_line;
   do {
     end = read_field(input);
     if (end == EOF && at == 0 && input->field[0] == '\0') return 0;
-    if (at == column) {
-      *score = parse_score(input);
-      found = 1;
-    }
+    if (at == column) *score = parse_score(input);
     at++;
   } while (end == ',');
-  if (!found) fail(input->path, input->line, "the record is too short");
+  if (at < input->n_columns) fail(input->path, input->line, "the record is too short");
+  if (at > input->n_columns) fail(input->path, input->line, "the record has more fields than the heading");
   return 1;
 }
 
@@ -138,11 +145,12 @@ static void score_file(const fastbin_model *model, csv *input, size_t column, ui
 }
 
 static uint64_t parse_seed(const char *text) {
-  char *end;
   unsigned long long seed;
   errno = 0;
-  seed = strtoull(text, &end, 10);
-  if (errno != 0 || end == text || *end != '\0' || *text == '-') fail(text, 0, "the seed is not a number from 0 to 2^64 - 1");
+  seed = strtoull(text, NULL, 10); /* which takes spaces and signs */
+  if (errno != 0 || *text == '\0' || text[strspn(text, "0123456789")] != '\0') {
+    fail(text, 0, "the seed is not a number from 0 to 2^64 - 1");
+  }
   return seed;
 }
 

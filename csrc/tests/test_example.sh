@@ -36,10 +36,21 @@ check 'two columns' 'score_csv: scores.csv, line 1: more than one column of this
 check 'word' "$(printf 'probability\nscore_csv: scores.csv, line 3: the score is not a number')" "$(run 'p\n0.5\nhigh\n' p)"
 check 'empty' "$(printf 'probability\nscore_csv: scores.csv, line 2: the score is not a number')" "$(run 'id,p\n1,\n' p)"
 check 'short' "$(printf 'probability\nscore_csv: scores.csv, line 2: the record is too short')" "$(run 'id,p\n1\n' p)"
+check 'short behind the score' "$(printf 'probability\nscore_csv: scores.csv, line 3: the record is too short')" \
+  "$(run 'p,id\n0,1\n0\n' p)"
+check 'decimal comma' "$(printf 'probability\nscore_csv: scores.csv, line 3: the record has more fields than the heading')" \
+  "$(run 'p\n0.5\n0,5\n' p)"
+check 'byte order mark' "$(printf 'probability\n0.125')" "$(run '\357\273\277p\n0\n' p)"
+check 'half a mark' 'score_csv: scores.csv, line 1: no column of this name' "$(run '\357\273p\n0\n' p)"
+check 'carriage return' "$(printf 'probability\nscore_csv: scores.csv, line 2: the score is not a number')" \
+  "$(run 'p\n0.2\r1\n' p)"
+check 'zero byte' "$(printf 'probability\nscore_csv: scores.csv, line 2: a zero byte')" "$(run 'p\n0.2\0001\n' p)"
 check 'NaN' "$(printf 'probability\nscore_csv: scores.csv, line 3: a score is NaN')" "$(run 'p\n0\nnan\n' p)"
 check 'range' "$(printf "probability\nscore_csv: scores.csv, line 2: a score is outside the model's range, or infinite")" \
   "$(run 'p\n1.5\n' p)"
-check 'seed' 'score_csv: -1: the seed is not a number from 0 to 2^64 - 1' "$(run 'p\n1\n' p -1 | tail -1)"
+for seed in -1 ' -1' +1 ' 1' 1x '' 18446744073709551616; do
+  check 'seed' "score_csv: $seed: the seed is not a number from 0 to 2^64 - 1" "$(run 'p\n1\n' p "$seed" | tail -1)"
+done
 echo '0.5' > "$folder/model.fbm"
 check 'model' 'score_csv: model.fbm: not a fastbin model, or damaged by a text-mode transfer' "$(run 'p\n1\n' p)"
 printf '%s: %d passed, %d failed\n' "$0" "$passed" "$failed"

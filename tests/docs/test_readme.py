@@ -260,6 +260,6 @@ def test_the_c_program_of_vector_models(folder: Path) -> None:
     model = VectorModel._of(models, own)
     model.save(folder / "animals.fbm")
     (folder / "main.c").write_text(blocks("c")[1])
-    run("cc -O0 main.c $(fastbin --cflags --libs) -lm -o score", folder)
+    run("cc -O0 -Wall -Wextra -Werror main.c $(fastbin --cflags --libs) -lm -o score", folder)
     expected = model.predict([[0.2, 0.7, 0.1], [0.6, 0.3, 0.1]])
     assert run("./score", folder) == "".join("{:.4f} {:.4f} {:.4f}\n".format(*row) for row in expected)
