@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fastbin._base.dependencies import needed_for
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.shown import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
 else:  # scoring and fitting never import matplotlib
     Axes = Any
+
+T = TypeVar("T")
 
 
 class Look(NamedTuple):
@@ -115,10 +118,30 @@ def axes_or_new(ax: Axes | None, height: float = 3.4, width: float = 4.6) -> Axe
         When an argument of a plot is empty, of the wrong type or outside its range; the message names it.
     """
     if ax is not None:
-        return ax
+        return check_axes(ax)
     with needed_for("plots", extra="plots"):
         import matplotlib.pyplot as plt
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def check_axes(ax: Any) -> Axes:
+    """Axes of matplotlib, and neither a figure nor an array of axes."""
+    with needed_for("plots", extra="plots"):
+        from matplotlib.axes import Axes as Drawable
+
+    if not isinstance(ax, Drawable):
+        raise InputTypeError(f"is of type {type(ax).__name__}", "pass one Axes of matplotlib", argument="ax")
+    return ax
+
+
+FARTHEST = 1e300  # beyond it matplotlib overflows when it looks for ticks
+
+
+def check_span(low: float, high: float, argument: str) -> None:
+    """Refuse scores that matplotlib has no axis for."""
+    if not -FARTHEST <= low <= high <= FARTHEST:
+        problem = f"has scores from {low:g} to {high:g}"
+        raise InputError(problem, f"only scores within \N{PLUS-MINUS SIGN}{FARTHEST:g} can be drawn", argument=argument)
 
 
 def draw_diagonal(ax: Axes, low: float, high: float, **options: Any) -> None:
@@ -146,6 +169,27 @@ def short_names(names: Iterable[str], most: int = LONGEST_NAME) -> list[str]:
     return list(map(as_label, short))
 
 
+def by_text(
+    named: Iterable[tuple[Any, T]], say: Callable[[Any], str] = str, fully: Callable[[Any], str] = repr
+) -> dict[str, T]:
+    """Things to draw, by names as texts; the empty one is in quotes, and all are said fully where two would be alike.
+
+    >>> by_text([(1, "a"), ("", "b")]), by_text([(1, "a"), ("1", "b")])
+    ({'1': 'a', "''": 'b'}, {'1': 'a', "'1'": 'b'})
+    """
+    pairs = list(named)
+    found = {say(name) or "''": each for name, each in pairs}
+    return found if len(found) == len(pairs) else {fully(name): each for name, each in pairs}
+
+
+UNHIDDEN = "\N{ZERO WIDTH SPACE}"  # in front of a label that matplotlib would take as hidden; `finish` takes it away again
+
+
+def in_legend(label: str) -> str:
+    """The label of a series: matplotlib leaves those that begin with an underscore out of legends."""
+    return UNHIDDEN + label if label.startswith("_") else label
+
+
 def as_label(name: str) -> str:
     """A name that matplotlib shows as it is; between two dollars it would read mathematics."""
     return printable(name).replace("$", r"\$")
@@ -160,7 +204,7 @@ def few_ticks(ax: Axes) -> None:
 
 
 def finish(ax: Axes, *, legend: str | None = None) -> Axes:
-    """No box, a light grid behind the data, and a legend where something has a name."""
+    """No box, a light grid behind the data, and where something has a name a legend, in the axes or "above" them."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color=look_of(ax).grid, linewidth=0.6)
     ax.set_axisbelow(True)
@@ -168,8 +212,32 @@ def finish(ax: Axes, *, legend: str | None = None) -> Axes:
     names = ax.get_legend_handles_labels()[1]
     if names:
         size = "small" if len(names) <= MOST_IN_LARGE and max(map(len, names)) <= LONGEST_IN_LARGE else "x-small"
-        ax.legend(loc=legend or "best", fontsize=size, frameon=True, framealpha=0.9, edgecolor="none", handlelength=2.6)
+        look = {"fontsize": size, "frameon": True, "framealpha": 0.9, "edgecolor": "none", "handlelength": 2.6}
+        drawn = _legend_above(ax, look) if legend == "above" else ax.legend(loc=legend or "best", **look)
+        for text in drawn.get_texts():
+            text.set_text(text.get_text().removeprefix(UNHIDDEN))
     return ax
+
+
+def _legend_above(ax: Axes, look: Any) -> Any:
+    """A legend above the axes, in two columns if they fit.
+
+    Empty axes as high as the legend keep its place free: titles are moved above axes that `ax` contains, not above legends.
+    """
+    with needed_for("plots", extra="plots"):
+        from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    for columns in (2, 1):
+        place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.0}
+        drawn = ax.legend(ncols=columns, columnspacing=1.0, **place, **look)
+        box = drawn.get_window_extent()
+        if box.width <= 1.1 * ax.get_window_extent().width:  # which a constrained layout widens
+            break
+    parts: Any = ax.transAxes
+    inches = ax.figure.dpi_scale_trans + ScaledTranslation(0.0, 1.0, parts)
+    above = blended_transform_factory(parts, inches)
+    ax.inset_axes((0.0, 0.0, 1.0, box.height / ax.figure.dpi), transform=above).set_axis_off()
+    return drawn
 
 
 def annotate(ax: Axes, text: str, *, upper_left: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_alpha, check_count
+from fastbin._base.checks import check_alpha, check_count, check_unit_interval
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
@@ -27,9 +27,12 @@ from fastbin.plots._style import (
     LineStyle,
     annotate,
     axes_or_new,
+    by_text,
+    check_span,
     draw_diagonal,
     few_ticks,
     finish,
+    in_legend,
     look_of,
     series,
     short_names,
@@ -44,7 +47,7 @@ Drawn = BinnedModel | Calibrator | ModelSet
 
 @shared_docs(axes_or_new.__doc__)
 def step_plot(
-    model: Drawn | Mapping[str, Drawn], *, alpha: float = 0.1, intervals: bool = True, ax: Axes | None = None
+    model: Drawn | Mapping[str, BinnedModel | Calibrator], *, alpha: float = 0.1, intervals: bool = True, ax: Axes | None = None
 ) -> Axes:
     """The calibrated probability against the score, with the intervals that hold in all bins at once.
 
@@ -80,18 +83,20 @@ def step_plot(
     """
     alpha = check_alpha(alpha)
     if isinstance(model, Mapping):
-        named = {str(name): as_model_or_set(item, f"model[{name!r}]") for name, item in model.items()}
-        models = {name: item for name, item in named.items() if not item.is_set}
+        models = by_text((name, as_model(item, f"model[{name!r}]")) for name, item in model.items())
     else:
         models = models_by_name(as_model_or_set(model))
+    if not models:
+        raise InputError("is empty", "there is nothing to draw", argument="model")
     shown = dict(list(models.items())[:MOST_SERIES])
-    ax = axes_or_new(ax)
     spans = [_range_of(each) for each in shown.values()]
     low, high = min(span[0] for span in spans), max(span[1] for span in spans)
+    check_span(low, high, "model")
+    ax = axes_or_new(ax)
     look, notes, tops = look_of(ax), [], []
     for index, (name, each) in enumerate(zip(short_names(shown), shown.values(), strict=True)):
         bands = intervals_of(each, alpha) if intervals and len(models) == 1 else None
-        label = name or "calibrated probability"
+        label = in_legend(name) or "calibrated probability"
         _draw(ax, each, series(index, look), label, _limits(each, low, high), bands, alpha, alone=len(models) == 1)
         tops.append(float(each.values.max()) if len(each.values) else 1.0)
         tops += [] if bands is None or not len(bands) else [float(bands[:, 1].max())]
@@ -228,7 +233,7 @@ def validity_plot(
         Which promise; see `fastbin.assess.certificate_checkd_validity`.
     bound : {"a-priori", "hoeffding"}
         How the promise is computed: exactly, or by the closed formula of Theorem 4.
-    max_epsilon : float, optional
+    max_epsilon : float in (0, 1], optional
         Where the axis ends; by default a little beyond the point where all curves reach 1, and at least 0.02.
     {ax}
 
@@ -244,14 +249,15 @@ def validity_plot(
     >>> bool(ax.get_ylim()[0] <= 0.0)
     True
     """
+    max_epsilon = None if max_epsilon is None else check_unit_interval(max_epsilon, "max_epsilon", open_left=True)
     if labels is not None:
         curves = validity_curve(curves, labels)
     is_several = isinstance(curves, Mapping)
-    given: Any = curves if is_several else {"": curves}
-    items: dict[str, Curve] = {str(name): each for name, each in given.items()}
+    given: Any = curves
+    items: dict[str, Curve] = by_text(given.items()) if is_several else {"": given}
     if not items:
         raise InputError("is empty", "there is nothing to draw", argument="curves")
-    for name, each in items.items():
+    for name, each in (given if is_several else items).items():
         if not isinstance(each, (ValidityCurve, MeanValidityCurve)):
             place = f"curves[{name!r}]" if is_several else "curves"
             raise InputError(f"{place} is a {type(each).__name__}", "it must be a ValidityCurve or MeanValidityCurve")
@@ -259,11 +265,11 @@ def validity_plot(
     ax = axes_or_new(ax)
     last_jump = max(float(curve.epsilons[-1]) for curve in items.values())
     room = 1.08 if len(items) <= MOST_IN_LARGE else 1.6  # a long legend stands beside the curves
-    end = min(1.0, max(0.02, room * last_jump)) if max_epsilon is None else float(max_epsilon)
+    end = min(1.0, max(0.02, room * last_jump)) if max_epsilon is None else max_epsilon
     for index, (name, curve) in enumerate(zip(short_names(items, 20), items.values(), strict=True)):
         look = series(index, look_of(ax))
         x = np.concatenate([[0.0], curve.epsilons[curve.epsilons < end], [end]])
-        ax.step(x, curve(x), where="post", color=look.colour, linestyle=look.dashes, linewidth=1.5, label=name or None)
+        ax.step(x, curve(x), where="post", color=look.colour, linestyle=look.dashes, linewidth=1.5, label=in_legend(name))
         if isinstance(curve, MeanValidityCurve) and curve.n_curves > 1:
             reach = curve.standard_error(x)
             ax.fill_between(x, curve(x) - reach, curve(x) + reach, step="post", color=look.colour, alpha=0.18, linewidth=0)

@@ -9,7 +9,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputTypeError
 from fastbin._model.decision import ACCEPT, REJECT
 from fastbin.decide import Decision
-from fastbin.plots._style import Axes, annotate, axes_or_new, few_ticks, finish, look_of, series
+from fastbin.plots._style import Axes, annotate, axes_or_new, check_span, few_ticks, finish, look_of, series
 
 RIGHT = {ACCEPT: "label 1 above", REJECT: "label 0 below"}
 
@@ -44,6 +44,8 @@ def decision_plot(decision: Decision, *, ax: Axes | None = None) -> Axes:
     if not isinstance(decision, Decision):
         problem = f"must be a Decision, got {type(decision).__name__}"
         raise InputTypeError(problem, "pass what fastbin.decide.accept_threshold gave", argument="decision")
+    places = [test.threshold for test in decision.sequence]
+    check_span(min(places, default=0.0), max(places, default=0.0), "decision")
     ax = axes_or_new(ax)
     look = look_of(ax)
     targets = {ACCEPT: decision.precision, REJECT: decision.npv}
@@ -52,7 +54,6 @@ def decision_plot(decision: Decision, *, ax: Axes | None = None) -> Axes:
         share = false_positive / (false_positive + false_negative)
         targets = {ACCEPT: share, REJECT: 1.0 - share}
     edges = {ACCEPT: decision.accept_above, REJECT: decision.reject_below}
-    places = [test.threshold for test in decision.sequence]
     margin = 0.05 * (max(places) - min(places)) or 0.5 if places else 0.5
     low, high = (min(places) - margin, max(places) + margin) if places else (0.0, 1.0)
     for index, (band, target) in enumerate(targets.items()):
@@ -77,4 +78,4 @@ def decision_plot(decision: Decision, *, ax: Axes | None = None) -> Axes:
         annotate(ax, "no threshold passed: all scores abstain")
     ax.set(xlim=(low, high), xlabel="threshold on the score", ylabel="frequency")
     few_ticks(ax)
-    return finish(ax)
+    return finish(ax, legend="above")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from fastbin._base.array_types import Float64s
+from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputTypeError
 from fastbin.guarantees.certificate import name_cell, sureness
@@ -11,6 +15,7 @@ from fastbin.online import CalibrationMonitor, MonitorReport
 from fastbin.plots._style import Axes, axes_or_new, finish, look_of, series, short_names
 
 MOST_NAMES = 40  # that fit beside the axis of a tall picture
+HALF_HEIGHT = 0.36  # of a bar, where the next one is at 1
 
 
 @shared_docs(axes_or_new.__doc__)
@@ -48,8 +53,7 @@ def monitor_plot(monitor: CalibrationMonitor | MonitorReport, *, ax: Axes | None
     ax = axes_or_new(ax)
     look, places = look_of(ax), np.arange(len(report.bins))
     tolerated, intervals = (np.array([getattr(b, name) for b in report.bins]) for name in ("tolerated", "interval"))
-    widths = tolerated[:, 1] - tolerated[:, 0]
-    ax.barh(places, widths, left=tolerated[:, 0], height=0.72, color=look.bar, alpha=0.6, label="tolerated")
+    _draw_bars(ax, tolerated, places, color=look.bar, alpha=0.6, label="tolerated")
     rates = np.array([np.nan if b.rate is None else b.rate for b in report.bins])
     drifted, seen = np.array([[b.named_at is not None, b.count > 0] for b in report.bins]).T
     for index, (own, told) in enumerate([(seen & ~drifted, ""), (seen & drifted, ", drifted")]):
@@ -69,4 +73,15 @@ def monitor_plot(monitor: CalibrationMonitor | MonitorReport, *, ax: Axes | None
         names = [f"{name_cell(b.cell)}, bin {b.bin}" if report.is_set else str(b.bin) for b in report.bins]
         ax.set_yticks(places, short_names(names, 24))
     ax.set_ylabel("" if report.is_set else "bin, by ascending score")
-    return finish(ax, legend="lower left")  # where rates rise with the score, as bins go downwards
+    return finish(ax, legend="above")
+
+
+def _draw_bars(ax: Axes, ends: Float64s, places: Any, **options: Any) -> None:
+    """Horizontal bars, as one element: matplotlib takes a millisecond for each element of its own."""
+    with needed_for("plots", extra="plots"):
+        from matplotlib.collections import PolyCollection
+
+    corners: Any = np.empty((len(ends), 4, 2))
+    corners[:, :, 0] = ends[:, [0, 1, 1, 0]]
+    corners[:, :, 1] = places[:, None] + np.array([-HALF_HEIGHT, -HALF_HEIGHT, HALF_HEIGHT, HALF_HEIGHT])
+    ax.add_collection(PolyCollection(corners, linewidth=0.0, **options))

@@ -48,4 +48,4 @@ def performance_plot(performance: Performance, *, ax: Axes | None = None) -> Axe
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlim(-0.02, 1.02)
     ax.set_xlabel(f"metric at the threshold {performance.threshold:g}")
-    return finish(ax)
+    return finish(ax, legend="above")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s
-from fastbin._base.checks import check_count
+from fastbin._base.checks import check_count, check_unit_interval
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
@@ -22,7 +22,7 @@ from fastbin._model.view import intervals_of
 from fastbin.assess import ReliabilityTable, reliability_table
 from fastbin.assess.multiclass import top_label_parts
 from fastbin.assess.samples import N_BINS
-from fastbin.guarantees.certificate import sureness
+from fastbin.guarantees.certificate import name_cell, sureness
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import ends_of_rows
 from fastbin.model import BinnedModel
@@ -34,9 +34,12 @@ from fastbin.plots._style import (
     annotate,
     as_label,
     axes_or_new,
+    by_text,
+    check_axes,
     draw_diagonal,
     few_ticks,
     finish,
+    in_legend,
     look_of,
     series,
     short_names,
@@ -110,17 +113,18 @@ def reliability_diagram(
             return _draw_confusion(predictions, ax)
         return small_multiples(predictions, limit=limit, ax=ax)
     options = {"n_bins": n_bins, "sample_weight": sample_weight, "positive": positive}
+    limit = None if limit is None else check_unit_interval(limit, "limit", open_left=True)
     tables = tables_of(predictions, labels, "predictions", alpha=alpha, **options)
     n_left_out = len(tables) - MOST_SERIES
     tables = {name: coarser(table) for name, table in list(tables.items())[:MOST_SERIES]}
     ax = axes_or_new(ax, 4.2)
     low, high = span_of(tables.values())
     if limit is not None:
-        low, high = 0.0, float(limit)
+        low, high = 0.0, limit
     draw_diagonal(ax, low, high)
     alone, look = len(tables) == 1, look_of(ax)
     for index, (name, table) in enumerate(zip(short_names(tables, 20), tables.values(), strict=True)):
-        label = f"{name}, gap {_gap_of(table)}" if name else None
+        label = in_legend(f"{name}, gap {_gap_of(table)}") if name else None
         aside = 0.0 if alone else 3.0 * (index - 0.5 * (len(tables) - 1))
         draw_table(
             ax, table, series(index, look), label=label, aside=aside, with_intervals=len(tables) <= MOST_WITH_INTERVALS,
@@ -226,7 +230,7 @@ def tables_of(given: Any, labels: Any, argument: str, *, alpha: float | None, **
         return {"": _table_of(given, argument, alpha, options)}
     if not given:
         raise InputError("is empty", "there is nothing to draw", argument=argument)
-    return {str(name): _table_of(item, f"{argument}[{name!r}]", alpha, options) for name, item in given.items()}
+    return by_text((name, _table_of(item, f"{argument}[{name!r}]", alpha, options)) for name, item in given.items())
 
 
 def _table_of(item: Any, place: str, alpha: float | None, options: Any) -> ReliabilityTable:
@@ -298,7 +302,9 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
 
 def models_by_name(fitted: BinnedModel | ModelSet) -> dict[str, BinnedModel]:
     """The models of a set by what they are called; a lone model is under the empty name."""
-    return {("pool" if fitted.is_set else "") if name is None else str(name): own for name, own in fitted.numbered}
+    if not fitted.is_set:
+        return {"": fitted}
+    return by_text(fitted.numbered, lambda name: "pool" if name is None else str(name), name_cell)
 
 
 # ------------------------------------------------------------------------------------------------- several classes or segments
@@ -360,9 +366,10 @@ def small_multiples(
     """
     if isinstance(tables, Parts):
         tables = models_by_name(tables)
+    limit = None if limit is None else check_unit_interval(limit, "limit", open_left=True)
     shares_rows = isinstance(tables, ReliabilityTable) and tables.multiclass not in (None, "top-label")
     if isinstance(tables, ReliabilityTable) and tables.parts is not None:
-        tables = {str(key): table for key, table in tables.parts.items()}
+        tables = by_text(tables.parts.items())
     items = {name: coarser(table) for name, table in tables_of(tables, None, "tables", alpha=alpha).items()}
     most = check_count(most, "most")
     largest = sorted(items, key=lambda name: (items[name].n_samples, items[name].ece()), reverse=True)[:most]
@@ -371,7 +378,7 @@ def small_multiples(
     rows = math.ceil(len(shown) / columns)
     ax = axes_or_new(ax, PANEL * rows + 0.4, PANEL * columns + 0.5)
     ax.set_axis_off()
-    low, high = span_of(shown.values()) if limit is None else (0.0, float(limit))
+    low, high = span_of(shown.values()) if limit is None else (0.0, limit)
     for number, (name, table) in enumerate(shown.items()):
         row, column = divmod(number, columns)
         panel = ax.inset_axes(_place(row, column, rows, columns), facecolor=ax.get_facecolor())
@@ -399,7 +406,7 @@ def _best_columns(ax: Axes | None, n: int) -> int:
     """How many diagrams to a row: four in a new figure, else as many as make them largest."""
     if ax is None:
         return 4
-    box = ax.get_window_extent()
+    box = check_axes(ax).get_window_extent()
     return max(range(1, n + 1), key=lambda columns: min(box.width / columns, box.height / math.ceil(n / columns)))
 
 
@@ -534,7 +541,7 @@ def _draw_confusion(table: ReliabilityTable, ax: Axes | None) -> Axes:
 
 def _room_of(ax: Axes) -> float:
     """Inches for the cells, beside the names of the classes."""
-    box = ax.get_window_extent()
+    box = check_axes(ax).get_window_extent()
     return max(0.0, float(min(box.width, box.height)) / ax.figure.dpi - 1.2)
 
 

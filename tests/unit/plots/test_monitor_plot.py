@@ -28,9 +28,11 @@ def test_bars_are_tolerated_lines_the_intervals_and_dots_the_rates() -> None:
     assert not report.named
     figure, ax = plt.subplots(layout="constrained")
     assert fb.plots.monitor_plot(report, ax=ax) is ax
-    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches]
-    np.testing.assert_allclose(ends, [b.tolerated for b in report.bins])
-    assert [tuple(segment[:, 0]) for segment in ax.collections[0].get_segments()] == [b.interval for b in report.bins]
+    bars, intervals = ax.collections
+    corners = np.array([path.vertices[:4] for path in bars.get_paths()])
+    np.testing.assert_array_equal(corners[:, :2, 0], [b.tolerated for b in report.bins])
+    np.testing.assert_array_equal(corners[:, 1:3, 1], np.add.outer(np.arange(5), [-0.36, 0.36]))
+    assert [tuple(segment[:, 0]) for segment in intervals.get_segments()] == [b.interval for b in report.bins]
     rates, values = (line.get_xdata().tolist() for line in ax.lines)
     assert rates == [b.label_sum / b.count for b in report.bins]
     assert values == [b.value for b in report.bins]
@@ -58,6 +60,15 @@ def test_bins_of_a_set_are_called_by_their_cells_and_unseen_ones_have_no_rate() 
     ax = fb.plots.monitor_plot(monitor)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == [f"'{c}', bin {b}" for c in ("east", "west") for b in (0, 1)]
     assert ax.lines[0].get_ydata().tolist() == [0, 1]
+    plt.close(ax.figure)
+
+
+def test_the_number_of_elements_does_not_depend_on_that_of_bins() -> None:
+    model = fb.BinnedModel.from_parts(edges=np.arange(1, 1000) / 1000, values=np.full(1000, 0.5))
+    monitor = fb.online.CalibrationMonitor(model, tolerance=0.05)
+    monitor.update(np.arange(2000) / 2000, np.arange(2000) % 2)
+    ax = fb.plots.monitor_plot(monitor)
+    assert len(ax.get_children()) < 30
     plt.close(ax.figure)
 
 

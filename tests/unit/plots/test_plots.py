@@ -259,6 +259,7 @@ def test_a_calibrator_will_do(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> N
 # ------------------------------------------------------------------------------------------------- refusals
 
 
+WIDE = fb.BinnedModel.from_parts(edges=[0.0], values=[0.1, 0.4], score_range=(-1.7e308, 1.7e308))
 BARE = fb.BinnedModel.from_parts(edges=[0.5], values=[0.1, 0.4])
 PLOTS: Any = plots  # whose annotations refuse these
 
@@ -276,6 +277,16 @@ PLOTS: Any = plots  # whose annotations refuse these
         (lambda: PLOTS.epsilon_plot(range(10, 18)), "n_samples has 8 entries; at most 7 curves"),
         (lambda: PLOTS.risk_plot([2, 4], [0.1, 0.2], [0.2]), r"sharpness has shape \(1,\)"),
         (lambda: PLOTS.step_plot(3), "model is of type int"),
+        (lambda: PLOTS.step_plot({}), "model is empty; there is nothing to draw"),
+        (lambda: PLOTS.step_plot({"a": fb.ModelSet({"b": BARE})}), r"model\['a'\] is a set|model\['a'\] is of type ModelSet"),
+        (lambda: PLOTS.step_plot(WIDE), r"model has scores from -1\.7e\+308 to 1\.7e\+308; only scores within ±1e\+300 can be"),
+        (lambda: PLOTS.step_plot(BARE, ax=5), "ax is of type int; pass one Axes of matplotlib"),
+        (lambda: PLOTS.step_plot(BARE, ax=[]), "ax is of type list"),
+        (lambda: PLOTS.reliability_diagram([0.5], [1], limit=np.nan), r"limit is nan; it must be in \(0, 1\]"),
+        (lambda: PLOTS.reliability_diagram([0.5], [1], limit=0), r"limit is 0.0; it must be in \(0, 1\]"),
+        (lambda: PLOTS.small_multiples({"a": ([0.5], [1])}, limit=2), r"limit is 2.0; it must be in \(0, 1\]"),
+        (lambda: PLOTS.small_multiples({"a": ([0.5], [1])}, ax=5), "ax is of type int"),
+        (lambda: PLOTS.validity_plot([0.5], [1], max_epsilon=0), r"max_epsilon is 0.0; it must be in \(0, 1\]"),
         (lambda: PLOTS.small_multiples({}), "tables is empty"),
         (lambda: PLOTS.small_multiples({"a": []}), r"tables\['a'\] is of type list"),
         (lambda: PLOTS.small_multiples({"a": assess.reliability_table([0.5], [1])}, columns=0), "columns is 0"),
