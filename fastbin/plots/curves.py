@@ -230,7 +230,7 @@ def validity_plot(
     n_samples, n_bins : int, optional
         Calibration samples and bins of uniform-mass binning: with both, the validity promised before the data is drawn too.
     kind : {"marginal", "conditional"}
-        Which promise; see `fastbin.assess.certificate_checkd_validity`.
+        Which promise; see `fastbin.assess.promised_validity`.
     bound : {"a-priori", "hoeffding"}
         How the promise is computed: exactly, or by the closed formula of Theorem 4.
     max_epsilon : float in (0, 1], optional
