@@ -154,16 +154,17 @@ def _check_epsilon(epsilon: Any) -> float:
 def _check_ids(ids: Any, n: int) -> tuple[list[Any], Any]:
     """The ids as Python's integers and texts, and a key of each that breaks ties."""
     keys = hash_keys(ids, "fastbin label plan")
-    given, seen = _as_list(ids, "ids"), dict[str, int]()
+    given, seen = _as_list(ids, "ids"), set[str]()
     check_same_length(scores=range(n), ids=given)
     for at, value in enumerate(given):
         if not isinstance(value, (int, str)):
             raise InputTypeError(None, "ids are integers or text", argument="ids", at=at, value=value)
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise InputError(None, "an id that is an integer has 64 bits: give texts", argument="ids", at=at, value=value)
-        if seen.setdefault(str(value), at) != at:
-            problem = f"is {value!r}, as ids[{seen[str(value)]}] is"
+        if str(value) in seen:
+            problem = f"is {value!r}, which an earlier row has, too"
             raise InputError(problem, "every row needs an id of its own", argument="ids", at=at, value=value)
+        seen.add(str(value))
     return given, keys
 
 

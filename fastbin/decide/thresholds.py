@@ -179,7 +179,7 @@ class _Goal(NamedTuple):
         for band in self.bands:
             if n < band.least_rows:
                 raise GuaranteeError(
-                    f"a frequency of {band.target:g} at level {band.level:g} takes {band.least_rows:,} rows beyond a "
+                    f"a frequency of {band.target!r} at level {band.level:g} takes {band.least_rows:,} rows beyond a "
                     f"threshold, all decided rightly, and {n:,} are tested; give more rows, a lower target or a larger delta"
                 )
 

@@ -293,7 +293,7 @@ def test_arguments_that_are_refused() -> None:
         ({"epsilon": 0.1, "ids": [1, 2]}, "lengths differ: scores has 6000, ids has 2"),
         (
             {"epsilon": 0.1, "ids": ["a", "a", *range(5998)]},
-            r"ids\[1\] is 'a', as ids\[0\] is; every row needs",
+            r"ids\[1\] is 'a', which an earlier row has, too; every row needs",
         ),
         ({"epsilon": 0.1, "edges": [0.5, 0.2]}, "edges"),
         ({"epsilon": 0.1, "edges": fb.PlattScaling().fit(SCORES, LABELS)}, "edges are of a model without bins"),
