@@ -31,10 +31,12 @@ def current_model():
         try:
             model = fb.BinnedModel.load(PATH)
             log.info("%s: fingerprint %016x, event %r", PATH, model.fingerprint, model.event)
-        except (OSError, fb.FormatError):
+        except (OSError, fb.FormatError) as error:
             if model is None:
                 raise
             log.exception("%s cannot be read; the one before serves on", PATH)
+            if file is not None and isinstance(error, OSError):
+                return model  # it could not be opened, so the next request tries again
         loaded = (file, model)
     return model
 

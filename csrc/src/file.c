@@ -133,7 +133,11 @@ static int replace_file(const char *from, const char *to) { return rename(from, 
 /* The length of the path up to where the suffix goes: behind its name, or behind a whole character in the middle of a long one. */
 static size_t length_of_stem(const char *path) {
   size_t length = strlen(path), name = length;
+#if defined(_WIN32)
   while (name > 0 && path[name - 1] != '/' && path[name - 1] != '\\') name--;
+#else
+  while (name > 0 && path[name - 1] != '/') name--;
+#endif
   if (length - name <= MOST_OF_NAME) return length;
   length = name + MOST_OF_NAME;
   while (((unsigned char)path[length] & 0xC0) == 0x80 && length > name) length--;

@@ -296,7 +296,7 @@ def check_classes(classes: Any, n_columns: int | None = None) -> list[Key]:
 def refuse_other_order(P: Any, classes: Sequence[Key]) -> None:
     """Refuse a frame whose columns are called as the classes are, and stand in another order."""
     names = list(map(str, columns_of(P)))
-    if names and _are_in_other_order(names, classes):
+    if names and are_in_other_order(names, classes):
         raise InputError(
             f"the columns of P are {', '.join(names)}, and the classes are {', '.join(map(str, classes))}",
             "bring the columns into the order of the classes, or pass an array if only their names are wrong",
@@ -305,22 +305,31 @@ def refuse_other_order(P: Any, classes: Sequence[Key]) -> None:
 
 def refuse_names_in_other_order(names: Sequence[str], classes: Sequence[Key], argument: str) -> None:
     """The same of the names of columns, one for each class, which are given in an argument."""
-    if _are_in_other_order(list(names), classes):
+    if are_in_other_order(names, classes):
         problem = f"is {', '.join(names)}, and the classes are {', '.join(map(str, classes))}"
         raise InputError(problem, "bring the names into the order of the classes", argument=argument)
 
 
-def _are_in_other_order(names: list[str], classes: Sequence[Key]) -> bool:
-    """Whether each name ends in that of a class, such as p_cat in cat, in its longest, and not in the order of the classes.
+def are_in_other_order(names: Sequence[str], classes: Sequence[Key]) -> bool:
+    """Whether each name ends in that of another class, such as p_cat in cat, and all classes are among these ends.
 
-    O(k) hash lookups for each character of the longest name.
+    The name of a class begins where a name does, or behind what is neither a letter nor a digit; a number also behind a letter.
     """
-    if len(names) != len(classes):
-        return False
     texts = list(map(str, classes))
-    known = set(texts)
-    ends = [next((name[at:] for at in range(len(name)) if name[at:] in known), None) for name in names]
+    if len(names) != len(texts) or list(names) == texts:
+        return False
+    known, longest, ends = set(texts), max(map(len, texts)), []
+    for name in names:
+        starts = range(max(0, len(name) - longest), len(name))
+        end = next((name[at:] for at in starts if name[at:] in known and _begins_word(name, at)), None)
+        if end is None:
+            return False
+        ends.append(end)
     return ends != texts and set(ends) == known
+
+
+def _begins_word(name: str, at: int) -> bool:
+    return at == 0 or not name[at - 1].isalnum() or (name[at].isdigit() and not name[at - 1].isdigit())
 
 
 def default_classes(labels: Any, n_columns: int) -> list[Key]:

@@ -15,6 +15,7 @@ import click
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, UInt64s
+from fastbin._base.cells import are_in_other_order
 from fastbin._base.checks import check_same_event, check_seed
 from fastbin._base.errors import ArgumentError, InputError, InputTypeError
 from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key, look_like_ids
@@ -405,7 +406,12 @@ def class_columns(table: Table, model: ModelSet | VectorModel, names: Sequence[s
     if len(names) != len(classes):
         listed = ", ".join(classes)
         raise InputError(f"--classes names {len(names)} columns, and the {what} has {len(classes)} classes: {listed}")
-    return matrix_columns(table, classes if set(names) == set(classes) else names)
+    if set(names) == set(classes):
+        return matrix_columns(table, classes)
+    if are_in_other_order(names, classes):
+        listed = ", ".join(classes)
+        raise InputError(f"--classes is {', '.join(names)}, and the {what} has the classes {listed}; give the columns in their order")
+    return matrix_columns(table, names)
 
 
 def matrix_of(arrays: Mapping[str, Array]) -> Array:

@@ -79,10 +79,10 @@ def command(
         raise click.UsageError("--source-rows are for the interval of a rate from --target-scores; give these, or leave it out")
     if cuts is not None and source_rows is None:
         raise click.UsageError("--cuts are scores at which --source-rows are compared; give these, or leave it out")
-    idle = {"label": target_labels is None and source_rows is None, **dict.fromkeys(("score", "method"), target_scores is None)}
-    for option, is_idle in idle.items():
-        if is_idle and is_typed(option):
-            raise click.UsageError(f"--{option} is about rows or rates that are not read here; leave it out")
+    of_labels, of_scores = ("label", "positive"), ("score", "method", "n_bootstrap", "seed")
+    idle = of_labels * (target_labels is None and source_rows is None) + of_scores * (target_scores is None)
+    for option in filter(is_typed, idle):
+        raise click.UsageError(f"--{option.replace('_', '-')} is about rows that are not read here; leave it out")
     check_inputs(MODEL=model, __target_labels=target_labels, __target_scores=target_scores, __source_rows=source_rows)
     out = Output(output, reads=(model, *files, *filter(None, [source_rows])), is_model=True)
     loaded = load_model(model)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin._base.array_types import Array
+from fastbin._base.cells import are_in_other_order
 from fastbin._base.checks import check_score_range, check_scores, check_seed, event_of
 from fastbin._base.errors import FastbinWarning, InputError
 from fastbin._base.suspicions import FALLS, HARD_LABELS
@@ -100,7 +101,7 @@ OF_SETS = {
     "The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
 )
 @options.option(
-    "--method NAME", "How to calibrate, by a method listed below. Of --classes: umd.", click.Choice(list(METHODS)), DEFAULT
+    "--method NAME", "How to calibrate, by a method listed below. Of --classes, without --vectors: umd.", click.Choice(list(METHODS)), DEFAULT
 )
 @options.option("--n-bins N|auto", "The number of bins. Default: 10; of certified n / 200, from 5 to 10.", options.N_BINS)
 @options.choice(
@@ -435,23 +436,28 @@ def _classes(class_labels: str | None, names: list[str], text: Any) -> tuple[lis
         listed = _keys([name.strip() for name in class_labels.split(",")])
         if len(listed) != len(names):
             raise click.UsageError(f"--class-labels names {len(listed)} classes for the {len(names)} columns of --classes")
-        if set(map(str, listed)) == set(names) and list(map(str, listed)) != list(names):
-            raise click.UsageError(
-                "--class-labels names the columns of --classes in another order, so that a column would not be the class that "
-                "it is called after; leave --class-labels out, or rename the columns"
-            )
+        _refuse_other_order(names, listed)
         return listed, as_keys(text, are_text=isinstance(listed[0], str), argument="labels")
     different = text.unique().to_pylist()
     if set(different) <= set(names):
         listed = _keys(names)
         return listed, as_keys(text, are_text=isinstance(listed[0], str), argument="labels")
     if set(different) <= {str(number) for number in range(len(names))}:
+        _refuse_other_order(names, list(range(len(names))))
         return list(range(len(names))), as_keys(text)
     strange = next(each for each in different if each not in names)
     raise InputError(
         f"label {strange!r} is neither the name of a column of --classes nor a number from 0 to "
         f"{len(names) - 1}; say --class-labels LIST, the class of each column"
     )
+
+
+def _refuse_other_order(names: list[str], classes: list[Any]) -> None:
+    if are_in_other_order(names, classes):
+        raise click.UsageError(
+            f"the columns of --classes are {', '.join(names)}, and would be the classes {', '.join(map(str, classes))} in turn, "
+            "so that a column would not be the class that it is called after; give both in one order, or rename the columns"
+        )
 
 
 def _keys(texts: list[str]) -> list[Any]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from fastbin._base.errors import InputError
+from fastbin._base.errors import FormatError, InputError
 from fastbin.cli import _options as options
 from fastbin.cli._console import is_typed, say, show
 from fastbin.cli._files import Output, check_inputs, display_name, load_model
@@ -95,14 +96,17 @@ def _is_plan(path: str) -> bool:
 
 def _keep_labels_of(target: str | None) -> None:
     """Refuse to write a new plan over one that holds labels, which rest on the random order in it."""
-    if target is None or not _is_plan(target):
+    if target is None or not os.path.isfile(target) or not _is_plan(target):  # of a pipe nothing is to be read
         return
     from fastbin.decide import LabelPlan
 
-    n_labels = int(LabelPlan.load(target).counts.sum())
+    name, remedy = display_name(target), "write the new plan to another file, or remove this one"
+    try:
+        n_labels = int(LabelPlan.load(target).counts.sum())
+    except FormatError as error:
+        raise InputError(f"{name} is a plan that cannot be read ({error}), and a new plan would destroy it", remedy) from error
     if n_labels:
-        name = display_name(target)
-        remedy = f"go on with it (fastbin plan {name} --labels), write the new plan to another file, or remove this one"
+        remedy = f"go on with it (fastbin plan {name} --labels), {remedy}"
         raise InputError(f"{name} is a plan with {n_labels:,} labels, which a new plan would destroy", remedy)
 
 

@@ -523,6 +523,8 @@ def _without_tally(partition: Partition, **origin: Any) -> BinnedModel:
 
 def require_continuable(partition: BinnedModel) -> None:
     """Refuse a fit whose tally and the samples to come are not draws of one kind."""
+    from fastbin.guarantees.certificate import is_of_clusters
+
     if partition.counts is None:
         raise GuaranteeError("the partition carries no tally to go on from; begin at zero (continue_fit=False)")
     if partition.is_weighted:
@@ -534,6 +536,10 @@ def require_continuable(partition: BinnedModel) -> None:
         raise GuaranteeError(
             "the samples of the fit were drawn bin by bin from a pool, or are part of a batch of known size, and those to come "
             "are not; begin at zero (continue_fit=False)"
+        )
+    if is_of_clusters(partition):
+        raise GuaranteeError(
+            "the fit took one row of each cluster, and those to come are not drawn so; begin at zero (continue_fit=False)"
         )
     if not SCHEMES[partition.scheme].continuable:
         raise GuaranteeError(

@@ -52,6 +52,7 @@ Predictor = BinnedModel | Calibrator | ModelSet | Any
 
 CHANCE = "by chance, if calibrated (95 % point)"
 BRIER_PARTS = ("calibration", "sharpness", "uncertainty")
+DEBIASED, ITS_INTERVAL = "debiased squared error", "- approximate interval"
 NOT_COUNTED = (
     "From counts by bin: what depends on the scores within a bin, such as the calibration error, Brier score and AUC of the "
     "scores themselves, is not known."
@@ -162,11 +163,7 @@ class Scorecard:
 
     def numbers(self) -> dict[str, str]:
         """The numbers that matter, by name, rounded, to be printed."""
-        squared = interval = "unknown"
-        if self.squared_ece is not None:
-            squared = rounded(self.squared_ece.estimate, 5)
-            interval = outwards(*self.squared_ece.interval, 5)
-        level, by_bin = self.chance_level, self.chance_by_bin
+        level, by_bin, squared = self.chance_level, self.chance_by_bin, self.squared_ece
         errors = {"expected calibration error": rounded(self.ece)}
         if self.ece_by_bin is not None:
             errors = {
@@ -174,20 +171,24 @@ class Scorecard:
                 f"- by evidence bin, {CHANCE}": both_of(by_bin and (by_bin.ece, by_bin.ece_95)),
                 "expected calibration error in bins of the values (not certified)": rounded(self.ece),
             }
-        return {
+        told = {
             **errors,
             f"- {CHANCE}": both_of(level and (level.ece, level.ece_95)),
             "90 % of the samples have a gap up to": rounded(self.gap_90),
             "largest gap of a bin": rounded(self.max_gap),
             f"- largest gap, {CHANCE}": both_of(level and (level.max_gap, level.max_gap_95)),
-            "debiased squared error": squared,
-            "- approximate interval": interval,
+            DEBIASED: "unknown" if squared is None else rounded(squared.estimate, 5),
+            ITS_INTERVAL: "unknown" if squared is None else outwards(*squared.interval, 5),
             "Brier score": rounded(self.brier.score),
             **{f"- {part}": rounded(getattr(self.brier, part)) for part in BRIER_PARTS},
             "log loss": "infinite" if math.isinf(self.log_loss) else rounded(self.log_loss),
             "AUC": "unknown" if math.isnan(self.roc_auc) else rounded(self.roc_auc),
             "distinct values": f"{self.n_values:,}",
         }
+        if self.table.alpha is None:  # of rows that depend on each other
+            for name in (f"- {CHANCE}", f"- largest gap, {CHANCE}", DEBIASED, ITS_INTERVAL):
+                del told[name]
+        return told
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain dicts, lists, strings and numbers, ready for JSON; what is not finite is None."""

@@ -15,6 +15,7 @@ from fastbin._model.view import caveats
 from fastbin.assess.verdict import CONTRADICTED
 from fastbin.guarantees.certificate import name_bins, name_cells
 from fastbin.guarantees.evidence import is_moved, is_stratified
+from fastbin.intervals.binomial import MOST_SAMPLES, special_functions
 from fastbin.model import BinnedModel
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 FEW = 30  # samples; with fewer, the 90 % interval of a rate of one half is wider than 0.3
 SURPRISING = 0.001  # p-value; below it two data sets are said to differ
+LEAST_EXPECTED = 5.0  # counts, below which the chi-square law is no approximation of Pearson's statistic
 MOST_TESTED = 16  # columns of a table of counts
 
 
@@ -143,17 +145,22 @@ def _about_the_populations(found: Assessment) -> Iterator[str]:
 
 
 def p_homogeneous(table: Int64s) -> float:
-    """A p-value of the hypothesis that the two rows of a table of counts have one distribution, at any counts.
+    """A p-value of the hypothesis that the two rows of a table of counts have one distribution.
 
-    Fisher's exact test of a column against the others, two-sided by twice its tail, after Bonferroni over all columns. It is
-    done for the columns that stand out most by Pearson's measure alone, which can only make the p-value larger.
+    Pearson's chi-square test where every expected count is large enough for it. Else Fisher's exact test of a column against the
+    others, two-sided by twice its tail, after Bonferroni over all columns; it is done for the columns that stand out most alone,
+    which can only make the p-value larger.
     """
     table = table[:, table.sum(axis=0) > 0]
     n_columns, (n_first, n_second) = table.shape[1], table.sum(axis=1).tolist()
-    if n_columns < 2 or n_first == 0 or n_second == 0:
+    if n_columns < 2 or n_first == 0 or n_second == 0 or n_first + n_second > MOST_SAMPLES:
         return 1.0
     expected = table.sum(axis=0) * (n_first / (n_first + n_second))
-    order = np.argsort(-((table[0] - expected) ** 2) / expected, kind="stable")
+    terms = (table[0] - expected) ** 2 / expected
+    if min(n_first, n_second) / n_first * expected.min() >= LEAST_EXPECTED:
+        square = float(terms.sum()) * (n_first + n_second) / n_second  # those of the other row are n_first / n_second times these
+        return float(special_functions().chdtrc(n_columns - 1, square))
+    order = np.argsort(-terms, kind="stable")
     n_tests, tails = 1 if n_columns == 2 else n_columns, []
     for first, second in table[:, order[: min(n_tests, MOST_TESTED)]].T.tolist():
         drawn = (n_first, first) if first * n_second > second * n_first else (n_second, second)  # the row that has more of it

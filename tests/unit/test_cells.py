@@ -124,6 +124,11 @@ def test_order_is_that_of_bytes() -> None:
         (["very low", "low"], ["low", "very low"], True),
         (["f1", "f2", "f3"], [0, 1, 2], False),  # not the names of these classes
         (["a_0", "b_0"], [0, 1], False),
+        ([f"pc{k}" for k in range(1, 11)], list(range(10)), False),  # pc10 does not end in 0
+        ([f"V{k}" for k in range(5, 15)], list(range(10)), False),
+        ([str(k) for k in range(11, 21)], list(range(10)), False),
+        (["p1", "p0", "p2"], [0, 1, 2], True),
+        (["pcat", "pdog"], ["dog", "cat"], False),  # which may be other words
     ],
 )
 def test_columns_that_are_called_as_other_classes_are_refused(names: list[str], classes: list[Any], is_other: bool) -> None:

@@ -253,6 +253,7 @@ def test_goals_that_are_none() -> None:
     refuses("InputError cost[1]", accept_threshold, *data, cost=(1.0, 0.0))
     refuses("InputError cost[0]", accept_threshold, *data, cost=(math.inf, 1.0))
     refuses("InputError cost", accept_threshold, *data, cost=(1e300, 1e-300))
+    refuses("InputError cost", accept_threshold, *data, cost=(1.7e308, 1.7e308))
     refuses("InputError delta", accept_threshold, *data, precision=0.9, delta=0.95)
     refuses("InputError seed", accept_threshold, *data, precision=0.9, seed=-1)
 

@@ -220,7 +220,9 @@ def test_a_snapshot_forgets_what_only_the_fit_had() -> None:
 
 @pytest.mark.parametrize("continue_fit", [False, True])
 def test_a_snapshot_says_whose_bins_were_counted_in_and_not_that_their_fit_made_it(continue_fit: bool) -> None:
-    bins = fb.UniformMassBinning(n_bins=3).fit(*rows(200)).model_._derived("one_per_cluster", {"seed": 1})
+    bins = fb.UniformMassBinning(n_bins=3).fit(*rows(200)).model_
+    if not continue_fit:
+        bins = bins._derived("one_per_cluster", {"seed": 1})
     stream = StreamingBinning(bins, continue_fit=continue_fit)
     stream.update(*rows(90, seed=1))
     model = StreamingBinning.from_bytes(stream.to_bytes()).model()
@@ -234,6 +236,11 @@ def test_a_snapshot_says_whose_bins_were_counted_in_and_not_that_their_fit_made_
         fb.InputError, "model was made by StreamingBinning, whose fit takes more than rows", fb.engines.verify_data, model,
         score=rows(90, seed=1)[0], label=rows(90, seed=1)[1],
     )  # fmt: skip
+
+
+def test_a_fit_to_one_row_of_each_cluster_is_not_counted_on() -> None:
+    bins = fb.UniformMassBinning(n_bins=3).fit(*rows(200)).model_._derived("one_per_cluster", {"seed": 1})
+    refuses(fb.GuaranteeError, "the fit took one row of each cluster", StreamingBinning, bins, continue_fit=True)
 
 
 @pytest.mark.parametrize("method", ["beta-binomial", "stitched", "theorem6"])

@@ -56,6 +56,13 @@ def test_the_first_section_says_what_was_checked(found: Any) -> None:
     )
 
 
+def test_the_column_of_classes_is_no_column_of_segments() -> None:
+    of_classes = Filing.of(columns={"P[0]": "cat", "P[1]": "dog", "labels": "animal", "cells": "animal"})
+    assert of_classes.facts()["Columns"] == "probabilities: cat, dog; labels: animal"
+    of_segments = Filing.of(columns={"scores": "p", "labels": "y", "cells": "region"})
+    assert of_segments.facts()["Columns"] == "scores: p; labels: y; segments: region"
+
+
 def test_lines_to_sign_have_what_was_given_and_nothing_else() -> None:
     rows = re.findall(r"<tr>(.*?)</tr>", signatures(Filing.of(**FILED)))[1:]
     cells = [re.findall(r"<td class='text'>(.*?)</td>", row) for row in rows]
