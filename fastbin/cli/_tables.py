@@ -409,8 +409,8 @@ def class_columns(table: Table, model: ModelSet | VectorModel, names: Sequence[s
     if set(names) == set(classes):
         return matrix_columns(table, classes)
     if are_in_other_order(names, classes):
-        listed = ", ".join(classes)
-        raise InputError(f"--classes is {', '.join(names)}, and the {what} has the classes {listed}; give the columns in their order")
+        problem = f"--classes is {', '.join(names)}, and the {what} has the classes {', '.join(classes)}"
+        raise InputError(f"{problem}; give the columns in their order")
     return matrix_columns(table, names)
 
 

@@ -101,7 +101,10 @@ OF_SETS = {
     "The model file to write, such as credit.fbm; - prints it. Default: none, the result is only shown.",
 )
 @options.option(
-    "--method NAME", "How to calibrate, by a method listed below. Of --classes, without --vectors: umd.", click.Choice(list(METHODS)), DEFAULT
+    "--method NAME",
+    "How to calibrate, by a method listed below. Of --classes, without --vectors: umd.",
+    click.Choice(list(METHODS)),
+    DEFAULT,
 )
 @options.option("--n-bins N|auto", "The number of bins. Default: 10; of certified n / 200, from 5 to 10.", options.N_BINS)
 @options.choice(
@@ -455,8 +458,8 @@ def _classes(class_labels: str | None, names: list[str], text: Any) -> tuple[lis
 def _refuse_other_order(names: list[str], classes: list[Any]) -> None:
     if are_in_other_order(names, classes):
         raise click.UsageError(
-            f"the columns of --classes are {', '.join(names)}, and would be the classes {', '.join(map(str, classes))} in turn, "
-            "so that a column would not be the class that it is called after; give both in one order, or rename the columns"
+            f"the columns of --classes are {', '.join(names)}, and would be the classes {', '.join(map(str, classes))}, so "
+            "that a column would not be the class that it is called after; give both in one order, or rename the columns"
         )
 
 

@@ -30,6 +30,9 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.frames import check_same_index
 from fastbin.intervals.binomial import around, as_sums, opened, tails_of
 
+# Sums of weights, of their squares and of those with label 1 may be off by so much.
+ROUNDING = 1e-9
+
 
 def self_normalised_hoeffding(
     weighted_label_sums: Any, weight_sums: Any, counts: Any, alpha: float, weight_bound: Any
@@ -180,6 +183,8 @@ def _theorem10_radius(rows: WeighedRows, masses: Float64s, alpha: float) -> tupl
     """The estimates of equation (40) and the radii of Theorem 10; infinite radii for bins without samples."""
     known = rows.counts > 0
     filled = np.where(known, rows.counts, 1)
+    with np.errstate(over="ignore", under="ignore"):  # beyond 1e150 nothing is known, however large they are
+        masses = np.minimum(np.ldexp(masses, rows.exponents), 1e150)
     estimates = masses * rows.sums(rows.weights * rows.labels) / filled
     variances = np.maximum(masses**2 * rows.sums(rows.weights**2 * rows.labels) / filled - estimates**2, 0.0)
     log_term = math.log(3.0 / alpha)
@@ -331,7 +336,11 @@ def ends_of_mean(values: Float64s, level: float, side: str = "both") -> Float64s
 
 
 class WeighedRows:
-    """Weighted samples, checked: relative weights w / weight_bound in [0, 1], labels, and which bin each is in."""
+    """Weighted samples, checked, labels, and which bin each is in.
+
+    Weights and bounds of a bin are divided by one power of two, `exponents`, so that the bounds are in [1/2, 1) and squares of
+    weights next to them do not underflow.
+    """
 
     def __init__(self, weights: Any, labels: Any, weight_bound: Any, bins: Any, n_bins: int | None) -> None:
         check_same_index(weights=weights, labels=labels, bins=bins)
@@ -354,6 +363,8 @@ class WeighedRows:
             self.weights > bounds, "weights", self.weights, remedy,
             lambda i: f"is {self.weights[i]}, above the weight_bound {bounds[i]} of its bin",
         )  # fmt: skip
+        self.bounds, self.exponents = np.frexp(self.bounds)
+        self.weights = np.ldexp(self.weights, -self.exponents[self.bins])
 
     def sums(self, values: Float64s) -> Float64s:
         """The sum of `values` over each bin."""
@@ -385,6 +396,10 @@ def weighted_means(weighted_label_sums: Any, weight_sums: Any, counts: Any) -> t
     totals = as_sums(weight_sums, "weight_sums")
     ones = as_sums(weighted_label_sums, "weighted_label_sums", totals.shape)
     sizes = as_sums(counts, "counts", totals.shape)
+    refuse_first(
+        ones > totals * (1.0 + ROUNDING), "weighted_label_sums", ones, "it is the part of weight_sums whose label is 1",
+        lambda b: f"is {ones[b]:g}, more than the weight_sums {totals[b]:g} of its bin",
+    )  # fmt: skip
     known = (totals > 0.0) & (sizes > 0.0)
     means = np.clip(np.where(known, ones / np.where(known, totals, 1.0), 0.5), 0.0, 1.0)
     filled = np.where(known, sizes, 1.0)

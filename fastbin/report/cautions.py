@@ -147,9 +147,9 @@ def _about_the_populations(found: Assessment) -> Iterator[str]:
 def p_homogeneous(table: Int64s) -> float:
     """A p-value of the hypothesis that the two rows of a table of counts have one distribution.
 
-    Pearson's chi-square test where every expected count is large enough for it. Else Fisher's exact test of a column against the
-    others, two-sided by twice its tail, after Bonferroni over all columns; it is done for the columns that stand out most alone,
-    which can only make the p-value larger.
+    Pearson's chi-square test where every expected count is large enough for it. Else Fisher's exact test of a column against
+    the others, two-sided by twice its tail, after Bonferroni over all columns; it is done for the columns that stand out most
+    alone, which can only make the p-value larger.
     """
     table = table[:, table.sum(axis=0) > 0]
     n_columns, (n_first, n_second) = table.shape[1], table.sum(axis=1).tolist()
@@ -158,7 +158,7 @@ def p_homogeneous(table: Int64s) -> float:
     expected = table.sum(axis=0) * (n_first / (n_first + n_second))
     terms = (table[0] - expected) ** 2 / expected
     if min(n_first, n_second) / n_first * expected.min() >= LEAST_EXPECTED:
-        square = float(terms.sum()) * (n_first + n_second) / n_second  # those of the other row are n_first / n_second times these
+        square = float(terms.sum()) * (n_first + n_second) / n_second  # with those of the other row
         return float(special_functions().chdtrc(n_columns - 1, square))
     order = np.argsort(-terms, kind="stable")
     n_tests, tails = 1 if n_columns == 2 else n_columns, []

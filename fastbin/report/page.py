@@ -427,8 +427,8 @@ values inside a bin: each is the value of a step, and what is promised and teste
 has a model for each cell, such as a segment or a predicted class; the promises of all its models share one alpha.</p>
 <p>The <em>expected calibration error</em> is the mean distance of prediction and rate over the samples, in bins that are the
 same for all columns: those of the calibrated probabilities. Chance alone makes it larger than 0: beside it stands what a
-perfectly calibrated predictor would show by chance, on average and (in brackets) at most in 95 % of test sets; where each sample
-counts once for each class, rows depend on each other, and it is told of each class alone. The <em>debiased</em> squared error has the noise taken out, and may be below zero. The Brier score is the mean squared error:
-calibration - sharpness + uncertainty + what predictions differ within bins. AUC is about the order alone, which calibration
-hardly changes.</p>
+perfectly calibrated predictor would show by chance, on average and (in brackets) at most in 95 % of test sets; where each
+sample counts once for each class, rows depend on each other, and it is told of each class alone. The <em>debiased</em> squared
+error has the noise taken out, and may be below zero. The Brier score is the mean squared error: calibration - sharpness +
+uncertainty + what predictions differ within bins. AUC is about the order alone, which calibration hardly changes.</p>
 """

@@ -21,15 +21,13 @@ from fastbin.intervals import (
     sidak,
     weighted_empirical_bernstein,
 )
-from fastbin.intervals.weighted import positive_per_bin, theorem7, theorem10
+from fastbin.intervals.weighted import ROUNDING, positive_per_bin, theorem7, theorem10
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
 
 Evidence = dict[str, Any]  # parts of a model by their names
 
 ESTIMATORS = ("self-normalised", "known-mass", "counted-mass")
-# Sums of weights and of their squares may be off by so much.
-ROUNDING = 1e-9
 
 
 class WeightedRows(NamedTuple):

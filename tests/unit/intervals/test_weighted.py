@@ -228,3 +228,23 @@ def test_labels_without_weights_are_missed_at_most_as_often_as_alpha_says(n: int
         chances = scipy.stats.binom.pmf(np.arange(n + 1), n, rate)
         assert chances[ends[:, 0] > rate].sum() <= alpha / 2
         assert chances[ends[:, 1] < rate].sum() <= alpha / 2
+
+
+@pytest.mark.parametrize("power", [-565, -300, 0, 300])
+def test_the_size_of_the_weights_of_a_bin_does_not_matter(power: int) -> None:
+    """Beside a bin of ordinary weights, where squares of small ones would be 0."""
+    rng = np.random.default_rng(0)
+    weights, labels = rng.uniform(0.5, 1.0, 2001), rng.random(2001) < 0.5
+    bins, scale = np.r_[np.zeros(2000, int), 1], np.r_[np.full(2000, 2.0**power), 1.0]
+    expected = intervals.weighted_empirical_bernstein(weights, labels, 0.1, 1.0, bins=bins)
+    bounds = np.array([2.0**power, 1.0])
+    found = intervals.weighted_empirical_bernstein(weights * scale, labels, 0.1, bounds, bins=bins)
+    np.testing.assert_array_equal(found, expected)
+    masses = theory.theorem10(weights, labels, 0.1, 1.0, 1.0, bins=bins)
+    np.testing.assert_array_equal(theory.theorem10(weights * scale, labels, 0.1, bounds, 1.0 / bounds, bins=bins), masses)
+
+
+def test_label_sums_above_the_weights_are_refused() -> None:
+    with pytest.raises(InputError, match=r"weighted_label_sums\[0\] is 300, more than the weight_sums 200 of its bin"):
+        intervals.self_normalised_hoeffding([300.0], [200.0], [300], 0.1, 1.5)
+    assert intervals.self_normalised_hoeffding([200.0 * (1.0 + 1e-12)], [200.0], [300], 0.1, 1.5)[0, 1] == 1.0
