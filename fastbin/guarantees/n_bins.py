@@ -347,7 +347,8 @@ def choose_n_bins(
     per bin, (n + 1) // n_bins, from 2 upwards, so from many bins to few, and the answer is the largest n_bins whose own
     promise holds; a smaller number may fail where the answer holds, and so may a few larger n with as many bins:
     `samples_needed` says from which n on a number of bins keeps a promise. Between 1 and a few hundred worst cases are
-    evaluated.
+    evaluated, and the failure at 1/2 for every number of samples before, O(1 / epsilon^2): seconds at epsilon = 0.001, a minute
+    at 0.0003.
 
     Examples
     --------

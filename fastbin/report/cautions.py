@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FEW = 30  # samples; with fewer, the 90 % interval of a rate of one half is wider than 0.3
 SURPRISING = 0.001  # p-value; below it two data sets are said to differ
-LEAST_EXPECTED = 5.0  # counts, below which the chi-square law is no approximation of Pearson's statistic
+LEAST_EXPECTED = 5.0  # counts, below which Pearson's statistic does not follow the chi-square law nearly
 MOST_TESTED = 16  # columns of a table of counts
 
 
