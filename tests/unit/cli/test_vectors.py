@@ -148,6 +148,22 @@ def test_options_of_fit_that_do_not_go_together(folder: Path, arguments: tuple[s
     assert told in run("fit", f"{folder}/fit.csv", *OPTIONS, "--label", "animal", *arguments, code=2).output
 
 
+def test_columns_that_are_called_as_other_classes_are_refused(folder: Path, tmp_path: Path) -> None:
+    rows = (folder / "fit.csv").read_text().split("\n", 1)[1]
+    (tmp_path / "p.csv").write_text(f"p_cat,p_dog,p_cow,animal,number\n{rows}")
+    moved = ("--classes", "p_cow,p_cat,p_dog")
+    refused = run("fit", f"{tmp_path}/p.csv", *moved, "--class-labels", "cat,dog,cow", "--label", "animal", code=2).output
+    assert "the columns of --classes are p_cow, p_cat, p_dog, and would be the classes cat, dog, cow" in " ".join(
+        refused.split()
+    )
+    for command in (("predict",), ("assess", "--label", "animal")):
+        told = run(command[0], f"{folder}/vectors.fbm", f"{tmp_path}/p.csv", *moved, *command[1:], code=1).output
+        assert "--classes is p_cow, p_cat, p_dog, and the model has the classes cat, dog, cow" in " ".join(told.split())
+    in_order = ("--classes", "p_cat,p_dog,p_cow")
+    run("fit", f"{tmp_path}/p.csv", *in_order, "--class-labels", "cat,dog,cow", "--label", "animal")
+    run("predict", f"{folder}/vectors.fbm", f"{tmp_path}/p.csv", *in_order, "-o", f"{tmp_path}/out.csv")
+
+
 def test_vectors_need_classes(folder: Path) -> None:
     assert "--vectors goes with --classes" in run("fit", f"{folder}/fit.csv", "--vectors", code=2).output
 
