@@ -350,7 +350,7 @@ def default_classes(labels: Any, n_columns: int) -> list[Key]:
 
 
 def require_classes(labels: Any, name: str) -> None:
-    """Refuse floats, for which the words about keys would be of no help."""
+    """Refuse arrays of floats and of booleans, for which the words about keys would be of no help."""
     kind = getattr(getattr(labels, "dtype", None), "kind", "")
     if kind not in ("f", "b") or not len(labels):
         return

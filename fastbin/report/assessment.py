@@ -129,7 +129,7 @@ class Scorecard:
     ) -> Scorecard:
         """The numbers on one predictor, in the bins of all; `own` for the predictor that these bins are made of.
 
-        Without `alpha` there are no intervals and chance levels, as of rows that depend on each other.
+        Where rows depend on each other `alpha` is None: intervals and chance levels are left out.
         """
         scored = Samples(predictions, samples.labels, samples.weights)
         groups, weights = bins.groups if own else bins.groups.shared(), {"sample_weight": samples.weights}

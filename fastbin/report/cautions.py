@@ -58,11 +58,16 @@ def cautions_of(found: Assessment) -> Iterator[str]:
 def _about_the_scores(found: Assessment) -> Iterator[str]:
     """Whether these are the better predictions, and why if their parts say so."""
     before, after = (None if found.before is None else found.before.brier), found.after.brier
-    if before is None or after.score <= before.score or f"{after.score:.4g}" == f"{before.score:.4g}":
-        return
-    scores = f"the scores themselves have the smaller Brier score ({before.score:.4g} against {after.score:.4g})"
-    is_blurred = after.calibration < before.calibration
-    yield f"On this test set {scores}" + (": what the bins blur outweighs what they correct." if is_blurred else ".")
+    if before is not None and (told := better_before("the scores themselves", before.score, after.score)):
+        yield told + (": what the bins blur outweighs what they correct." if after.calibration < before.calibration else ".")
+
+
+def better_before(what: str, before: float, after: float) -> str:
+    """That what was calibrated has the smaller Brier score, as a sentence without its end; "" where it does not, as shown."""
+    shown = f"{before:.4g}", f"{after:.4g}"
+    if after <= before or shown[0] == shown[1]:
+        return ""
+    return f"On this test set {what} have the smaller Brier score ({shown[0]} against {shown[1]})"
 
 
 def _about_the_cells(found: Assessment) -> Iterator[str]:

@@ -27,7 +27,7 @@ from fastbin.guarantees.vectors import SHARE_OF_MEANS, TOP, VectorCertificate, s
 from fastbin.intervals.binomial import exact_ends
 from fastbin.multi.vectors import ServedRows, labels_in, served_in
 from fastbin.report.assessment import CHANCE, both_of
-from fastbin.report.cautions import FEW, SURPRISING, p_homogeneous
+from fastbin.report.cautions import FEW, SURPRISING, better_before, p_homogeneous
 from fastbin.vector_model import VectorModel, as_vector_model
 
 # A confusion of more classes is a table of a million rows, which nobody reads.
@@ -472,11 +472,8 @@ def _cautions_of(found: VectorAssessment) -> Iterator[str]:
     yield from _about_the_classes(found)
     if math.isinf(found.before.log_loss):
         yield "The log loss of the raw probabilities is infinite: a class of probability 0 occurred."
-    if found.after.brier > found.before.brier:
-        yield (
-            f"On this test set the raw probabilities have the smaller Brier score ({found.before.brier:.4g} against "
-            f"{found.after.brier:.4g})."
-        )
+    if told := better_before("the raw probabilities", found.before.brier, found.after.brier):
+        yield f"{told}."
 
 
 def _about_the_classes(found: VectorAssessment) -> Iterator[str]:

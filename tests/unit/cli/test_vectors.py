@@ -152,10 +152,9 @@ def test_columns_that_are_called_as_other_classes_are_refused(folder: Path, tmp_
     rows = (folder / "fit.csv").read_text().split("\n", 1)[1]
     (tmp_path / "p.csv").write_text(f"p_cat,p_dog,p_cow,animal,number\n{rows}")
     moved = ("--classes", "p_cow,p_cat,p_dog")
-    refused = run("fit", f"{tmp_path}/p.csv", *moved, "--class-labels", "cat,dog,cow", "--label", "animal", code=2).output
-    assert "the columns of --classes are p_cow, p_cat, p_dog, and would be the classes cat, dog, cow" in " ".join(
-        refused.split()
-    )
+    refused = run("fit", f"{tmp_path}/p.csv", *moved, "--class-labels", "cat,dog,cow", "--label", "animal", code=2)
+    told = "the columns of --classes are p_cow, p_cat, p_dog, and would be the classes cat, dog, cow"
+    assert told in " ".join(refused.output.split())
     for command in (("predict",), ("assess", "--label", "animal")):
         told = run(command[0], f"{folder}/vectors.fbm", f"{tmp_path}/p.csv", *moved, *command[1:], code=1).output
         assert "--classes is p_cow, p_cat, p_dog, and the model has the classes cat, dog, cow" in " ".join(told.split())

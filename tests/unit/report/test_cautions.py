@@ -12,7 +12,7 @@ from scipy.stats import chi2_contingency
 
 import fastbin as fb
 from fastbin.report import assess_model, render_report
-from fastbin.report.cautions import SURPRISING, p_homogeneous
+from fastbin.report.cautions import SURPRISING, better_before, p_homogeneous
 
 
 def fisher(table: list[list[int]]) -> float:
@@ -100,6 +100,9 @@ def test_blur_is_told_where_it_is_the_reason() -> None:
     assert alike.before is not None
     assert alike.before.brier.score < alike.after.brier.score  # in the tenth digit
     assert not any("smaller Brier score" in each for each in alike.cautions)
+    assert better_before("the raw probabilities", 0.25, 0.250001) == ""
+    told = "On this test set the raw probabilities have the smaller Brier score (0.25 against 0.2501)"
+    assert better_before("the raw probabilities", 0.25, 0.2501) == told
 
 
 def test_rows_of_classes_depend_on_each_other() -> None:
