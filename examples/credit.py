@@ -12,6 +12,8 @@ from sklearn.model_selection import train_test_split
 
 import fastbin as fb
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
 table = np.loadtxt(sys.argv[1], delimiter=",", skiprows=2)[:, 1:]
 X, X_test, y, y_test = train_test_split(table[:, :-1], table[:, -1].astype(int), random_state=0)
 X_train, X_calibration, y_train, y_calibration = train_test_split(X, y, random_state=0)

@@ -11,6 +11,8 @@ from sklearn.model_selection import train_test_split
 
 import fastbin as fb
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
 table = np.loadtxt(sys.argv[1], delimiter=",", skiprows=2)[:, 1:]
 X, X_new, y, y_new = train_test_split(table[:, :-1], table[:, -1].astype(int), random_state=0)
 X_train, X_later, y_train, y_later = train_test_split(X, y, random_state=0)
