@@ -7,10 +7,11 @@ from functools import partial
 import cases
 import numpy as np
 import pytest
-from cases import FITS, LARGEST_FIT, FitCase, rows
+from cases import FITS, LARGEST_FIT, SORTED_FITS, FitCase, rows
 from measure import Contestant, paired, peak_extra_memory
 
 import fastbin as fb
+from fastbin._core.fit import choose_sort
 
 # Where boundary samples stand alone, so that their order is no matter of keys.
 WITHOUT_TIES = ("uniform", "Beta(.5, 5)", "sorted")
@@ -90,6 +91,26 @@ def bench_fit(case: FitCase, is_long: bool, benchmark, report) -> None:
     if case.n >= 10**6:
         _report_memory(case, fit, columns, report)
     benchmark.pedantic(fit, rounds=3)
+
+
+@pytest.mark.parametrize("case", SORTED_FITS, ids=lambda case: case.name)
+def bench_sorts(case: FitCase, report) -> None:
+    """A fit with either sort, and with the one that is chosen by itself."""
+    fit = partial(fb.UniformMassBinning(case.n_bins).fit, *case.rows())
+    choose_sort(None)
+    fit()
+    chosen = choose_sort(None)
+
+    def with_sort(by_digits: bool | None) -> fb.UniformMassBinning:
+        choose_sort(by_digits)
+        return fit()
+
+    ways = {"fit": partial(with_sort, chosen), "by NumPy": partial(with_sort, False), "by digits": partial(with_sort, True)}
+    models = [way().model_ for way in ways.values()]
+    assert models[0] == models[1] == models[2]
+    timed = paired(ways, seconds=1)
+    report(case.name, cases.BY_NUMPY_TO_FIT, timed.ratio("by NumPy", to="fit"))
+    report(case.name, cases.BY_DIGITS_TO_FIT, timed.ratio("by digits", to="fit"))
 
 
 def bench_fit_against_isotonic(benchmark, report) -> None:

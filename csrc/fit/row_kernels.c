@@ -21,6 +21,12 @@
 #define N_SLOTS ((size_t)1 << SLOT_BITS)
 #define MOST_STEPS 16u
 #define BITS_OF_FIRST 8
+/* Of the radix sort: the most bits of a digit, and digits; bits beyond those that would number the rows, so that few share all
+   digits; and how far a row is moved one by one before the rows that share its digits are sorted by their own. */
+#define DIGIT_BITS 11u
+#define MOST_DIGITS 3u
+#define BITS_BEYOND 10u
+#define FAR ((size_t)24)
 
 static ALWAYS_INLINE int pack(const double *restrict scores, const uint8_t *restrict labels, size_t n, double low, double high,
                               uint64_t *restrict packed) {
@@ -111,6 +117,80 @@ int fastbin_sort_few(uint64_t *packed, size_t n) {
     packed += count;
   }
   return 1;
+}
+
+typedef struct radix_work {
+  uint64_t *scratch;
+  uint32_t places[MOST_DIGITS][(size_t)1 << DIGIT_BITS];
+} radix_work;
+
+static unsigned bit_length(uint64_t x) {
+  unsigned length = 0;
+  for (; x; x >>= 1) length++;
+  return length;
+}
+
+/* By `n_digits` digits from bit `shift` of their distance to `least` on, the lowest first; each pass keeps the order of the last. */
+static void sort_by_digits(uint64_t *rows, size_t n, uint64_t least, unsigned shift, unsigned n_digits, unsigned bits,
+                           radix_work *work) {
+  size_t n_values = (size_t)1 << bits;
+  uint64_t *from = rows, *to = work->scratch, mask = n_values - 1;
+  for (unsigned digit = 0; digit < n_digits; digit++) memset(work->places[digit], 0, n_values * sizeof(uint32_t));
+  for (size_t i = 0; i < n; i++) {
+    uint64_t digits = (rows[i] - least) >> shift;
+    for (unsigned digit = 0; digit < n_digits; digit++) work->places[digit][digits >> digit * bits & mask]++;
+  }
+  for (unsigned digit = 0; digit < n_digits; digit++) {
+    uint32_t *place = work->places[digit], before = 0;
+    unsigned at = shift + digit * bits;
+    for (size_t value = 0; value < n_values; value++) {
+      uint32_t count = place[value];
+      place[value] = before;
+      before += count;
+    }
+    for (size_t i = 0; i < n; i++) to[place[(from[i] - least) >> at & mask]++] = from[i];
+    uint64_t *filled = to;
+    to = from;
+    from = filled;
+  }
+  if (from != rows) memcpy(rows, from, n * sizeof *rows);
+}
+
+/*
+ * The highest digits order rows but for those that share all of them. These lie side by side, mostly one or two, and are put in
+ * order one by one; where a row would go far, those that share its digits are sorted as rows of their own, by digits that are
+ * lower, so that there are at most five levels.
+ */
+static void sort_radix(uint64_t *rows, size_t n, radix_work *work) {
+  uint64_t least = rows[0], greatest = rows[0];
+  for (size_t i = 1; i < n; i++) {
+    least = rows[i] < least ? rows[i] : least;
+    greatest = rows[i] > greatest ? rows[i] : greatest;
+  }
+  unsigned all = bit_length(greatest - least), wanted = bit_length(n) + BITS_BEYOND;
+  if (all == 0) return;
+  if (wanted > MOST_DIGITS * DIGIT_BITS) wanted = MOST_DIGITS * DIGIT_BITS;
+  if (wanted > all) wanted = all;
+  unsigned shift = all - wanted, n_digits = (wanted + DIGIT_BITS - 1) / DIGIT_BITS;
+  sort_by_digits(rows, n, least, shift, n_digits, (wanted + n_digits - 1) / n_digits, work);
+  for (size_t i = 1; i < n && shift > 0; i++) {
+    uint64_t row = rows[i], shared = (row - least) >> shift;
+    size_t at = i, nearest = i > FAR ? i - FAR : 0;
+    for (; at > nearest && rows[at - 1] > row; at--) rows[at] = rows[at - 1];
+    rows[at] = row;
+    if (at > nearest || at == 0) continue;
+    size_t first = at, end = i + 1;
+    while (first > 0 && (rows[first - 1] - least) >> shift == shared) first--;
+    while (end < n && (rows[end] - least) >> shift == shared) end++;
+    sort_radix(rows + first, end - first, work);
+    i = end - 1;
+  }
+}
+
+void fastbin_sort_radix(uint64_t *rows, size_t n, uint64_t *scratch) {
+  radix_work work;
+  work.scratch = scratch;
+  if (n > 1) sort_radix(rows, n, &work);
 }
 
 #define BUILD(name, TARGET)                                                                                        \

@@ -21,6 +21,9 @@ int fastbin_pack_rows(const double *scores, const uint8_t *labels, size_t n, dou
  */
 int fastbin_sort_few(uint64_t *packed, size_t n);
 
+/* Sorts n rows, fewer than 2^32, by their digits. `scratch` has room for n. O(n). */
+void fastbin_sort_radix(uint64_t *rows, size_t n, uint64_t *scratch);
+
 /* How many of n packed rows have label 1. */
 size_t fastbin_count_ones(const uint64_t *packed, size_t n);
 

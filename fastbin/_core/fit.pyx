@@ -34,6 +34,7 @@ cdef extern from "row_kernels.h":
         const double *scores, const uint8_t *labels, size_t n, double low, double high, uint64_t *packed
     ) noexcept nogil
     bint fastbin_sort_few(uint64_t *packed, size_t n) noexcept nogil
+    void fastbin_sort_radix(uint64_t *rows, size_t n, uint64_t *scratch) noexcept nogil
     size_t fastbin_count_ones(const uint64_t *packed, size_t n) noexcept nogil
 
 cdef extern from "cpu.h":
@@ -52,6 +53,7 @@ cdef int look_at_signals() except -1 with gil:
 
 include "arrays.pxi"
 include "groups.pxi"
+include "sorting.pxi"
 include "whole.pxi"
 include "ties.pxi"
 include "segments.pxi"

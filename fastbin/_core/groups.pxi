@@ -102,31 +102,9 @@ def are_plain(scores, labels):
         cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT64 or cnp.PyArray_TYPE(scores) == cnp.NPY_FLOAT32)
 
 
-cdef int type_to_sort(double high) noexcept:
-    """As which type of numbers packed rows of scores up to `high` are sorted: in the same order, and fastest by NumPy.
-
-    As doubles of the same bits with registers of 256 bits, which cannot compare such integers (they take 1.2 to 1.5 times as
-    long); else as integers with a sign, for which registers of 512 bits take three quarters of the time of those without one.
-    """
-    cdef volatile double least = 5e-324  # 0 where the processor takes subnormal numbers for zero
-    cdef uint64_t greatest = pack(high, 0)
-    if greatest >> 63:
-        return cnp.NPY_UINT64
-    if greatest <= <uint64_t>0x7FF << 52 and least > 0.0 and fastbin_best_cpu_level() < AVX512:
-        return cnp.NPY_FLOAT64
-    return cnp.NPY_INT64
-
-
-def view_to_sort(cnp.ndarray packed, double high):
-    """Packed rows of scores up to `high`, uint64 (n,), as numbers of the same order, and of the type that sorts fastest."""
-    return packed.view(cnp.PyArray_DescrFromType(type_to_sort(high)))
-
-
 cdef cnp.ndarray packed_and_sorted(scores, labels, double low, double high):
     """As `sorted_rows`."""
     cdef Py_ssize_t n = len(scores), n_good = -1
-    cdef bint is_sorted
-    cdef cnp.npy_intp shape = n
     cdef cnp.ndarray packed
     cdef uint64_t *filled
     if not (low >= 0.0 and is_column(scores, n) and is_column(labels, n)):
@@ -142,10 +120,7 @@ cdef cnp.ndarray packed_and_sorted(scores, labels, double low, double high):
         n_good = pack_labels(<const float *>cnp.PyArray_DATA(scores), <cnp.ndarray>labels, low, high, filled)
     if n_good < n:
         return None
-    with nogil:
-        is_sorted = fastbin_sort_few(filled, n)
-    if not is_sorted:
-        cnp.PyArray_Sort(cnp.PyArray_SimpleNewFromData(1, &shape, type_to_sort(high), filled), 0, cnp.NPY_QUICKSORT)
+    sort_packed(filled, n, type_to_sort(high))
     return packed
 
 

@@ -16,7 +16,7 @@ from fastbin._base.array_types import Bools, Int32s, Int64s, UInt64s
 from fastbin._base.cells import Key, TextCells, as_cells
 from fastbin._base.ranks import boundary_ranks_of_runs, slice_ranks_of_runs
 from fastbin._base.suspicions import are_hard_labels
-from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows, slices_of_runs, view_to_sort
+from fastbin._core.fit import count_codes, fit_runs, number_keys, scatter_rows, slices_of_runs, sort_runs
 from fastbin._core.schemes import OUT_OF_RANGE_CODES, SCHEMES, TIES_CODES
 from fastbin._fit.rows import Rows, packed_scores
 from fastbin._fit.tally import Tally, rising
@@ -111,9 +111,7 @@ def sort_into_runs(rows: Rows, cells: CellRows, is_pooled: Bools) -> SortedRuns:
         first = end
     if n_bad:
         rows.checked()  # refuses the first of them
-    in_order = view_to_sort(packed, rows.limits[1])
-    for start, stop in pairwise(starts.tolist()):
-        in_order[start:stop].sort()
+    sort_runs(packed, starts, rows.limits[1])
     return SortedRuns(packed, starts)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 import fastbin as fb
 import strategies
-from fastbin._core.fit import are_plain, groups_at_ranks, sorted_rows
+from fastbin._core.fit import are_plain, choose_sort, groups_at_ranks, sort_runs, sorted_rows
 from fastbin._fit.rows import RowsSource
 from fastbin.binning import uniform_mass
 from fastbin.scaling.value_maps import MAPS
@@ -152,6 +154,80 @@ def test_rows_of_one_slot_are_sorted_alike() -> None:
         rows = rng.choice(np.array(words[:n_distinct], np.uint64), 20_000)
         found = sorted_rows(*packed_rows(rows), 0.0, float(np.finfo(float).max))
         assert np.array_equal(found, np.sort(rows))
+
+
+@pytest.fixture(params=[False, True], ids=["by NumPy", "by digits"])
+def one_sort(request: pytest.FixtureRequest) -> Iterator[None]:
+    choose_sort(request.param)
+    yield
+    choose_sort(None)
+
+
+def distances(rng: np.random.Generator, n: int) -> Any:
+    """Words at all distances from one in the middle: each level of digits leaves some that share all of its own."""
+    away = np.exp2(61.0 * rng.random(n)).astype(np.uint64)
+    return np.uint64(2**62) + away * rng.choice(np.array([1, 2**64 - 1], np.uint64), n)
+
+
+# Words that order as rows do, up to the greatest that a score has.
+GREATEST_WORD = 2 * int(np.array(np.finfo(float).max).view(np.uint64)) + 1
+WORDS: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "of all bits": lambda rng, n: rng.integers(0, GREATEST_WORD, n, np.uint64),
+    "of few bits": lambda rng, n: rng.integers(0, 700, n, np.uint64),
+    "one": lambda rng, n: np.full(n, 2**62 + 1, np.uint64),
+    "two that are neighbours": lambda rng, n: rng.integers(2**62, 2**62 + 2, n, np.uint64),
+    "ascending": lambda rng, n: np.sort(rng.integers(0, GREATEST_WORD, n, np.uint64)),
+    "descending": lambda rng, n: np.sort(rng.integers(0, GREATEST_WORD, n, np.uint64))[::-1],
+    "the least beside high ones": lambda rng, n: np.where(rng.random(n) < 0.1, 0, 2**62 + rng.integers(0, 2**44, n)),
+    "a high one behind low ones": lambda rng, n: np.append(rng.integers(0, 2**20, n - 1, np.uint64), np.uint64(GREATEST_WORD)),
+    "blocks of neighbours": lambda rng, n: (rng.integers(0, 40, n, np.uint64) << 55) + rng.integers(0, n, n, np.uint64),
+    "at all distances": distances,
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+@pytest.mark.usefixtures("one_sort")
+def test_rows_are_sorted_alike_by_either_way(kind: str) -> None:
+    rng = np.random.default_rng(list(WORDS).index(kind))
+    for n in (511, 512, 513, 1000, 4097, 30_000, 140_000):
+        rows = WORDS[kind](rng, n).astype(np.uint64)
+        found = sorted_rows(*packed_rows(rows), 0.0, float(np.finfo(float).max))
+        assert np.array_equal(found, np.sort(rows))
+
+
+@pytest.mark.usefixtures("one_sort")
+def test_runs_are_sorted_each_by_itself() -> None:
+    rng = np.random.default_rng(1)
+    sizes = np.array([0, 1, 600, 2, 5000, 0, 511, 70_000])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    rows = rng.integers(0, 2**62, starts[-1], np.uint64)
+    expected = np.concatenate([np.sort(part) for part in np.split(rows, starts[1:-1])])
+    sort_runs(rows, starts, 1.0)
+    assert np.array_equal(rows, expected)
+
+
+@pytest.mark.usefixtures("one_sort")
+def test_threads_sort_at_once() -> None:
+    """The memory that is kept between two sorts serves one of them."""
+    rng = np.random.default_rng(2)
+    parts = [rng.integers(0, 2**62, 50_000, np.uint64) for _ in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda part: sorted_rows(*packed_rows(part), 0.0, 2.0), parts))
+    for part, rows in zip(parts, found, strict=True):
+        assert np.array_equal(rows, np.sort(part))
+
+
+def test_which_sort_is_faster_is_found_out_once() -> None:
+    """Either may be; the fits are the same."""
+    choose_sort(None)
+    rng = np.random.default_rng(3)
+    scores, labels = rng.random(3000), (rng.random(3000) < 0.5).astype(np.uint8)
+    models = [fb.UniformMassBinning().fit(scores, labels).model_.to_bytes()]
+    for by_digits in (False, True):
+        choose_sort(by_digits)
+        models.append(fb.UniformMassBinning().fit(scores, labels).model_.to_bytes())
+    choose_sort(None)
+    assert len(set(models)) == 1
 
 
 @pytest.mark.parametrize("at", [0, 17, 499])
