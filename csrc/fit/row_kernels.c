@@ -21,7 +21,7 @@
 #define N_SLOTS ((size_t)1 << SLOT_BITS)
 #define MOST_STEPS 16u
 #define BITS_OF_FIRST 8
-/* Of the radix sort: the most bits of a digit, and digits; bits beyond those that would number the rows, so that few share all
+/* The radix sort: the most bits of a digit, and digits; bits beyond those that would number the rows, so that few share all
    digits; and how far a row is moved one by one before the rows that share its digits are sorted by their own. */
 #define DIGIT_BITS 11u
 #define MOST_DIGITS 3u
