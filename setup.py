@@ -13,6 +13,7 @@ from typing import Any
 from setuptools import Extension, setup
 from setuptools.command.build_clib import build_clib
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import PlatformError
 
 ROOT = Path(__file__).parent
 HEADER = Path("csrc/include/fastbin.h")
@@ -58,6 +59,10 @@ class BuildLibrary(build_clib):
         self.build_clib = self.build_temp
 
     def build_libraries(self, libraries: list[Any]) -> None:
+        command = getattr(self.compiler, "compiler", None)  # Microsoft's has none, and is searched for by setuptools
+        if command and shutil.which(command[0]) is None:
+            remedy = "install one (Debian: apt install gcc; macOS: xcode-select --install), or say which it is by CC"
+            raise PlatformError(f"fastbin is compiled, and its C compiler {command[0]!r} is not found; {remedy}")
         compile_in_turn = self.compiler.compile
 
         def compile_at_once(sources: list[str], **options: Any) -> list[str]:

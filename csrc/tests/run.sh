@@ -68,15 +68,15 @@ step "symbols"
 shared=$(ls "$work"/make/libfastbin.so.*.*.*)
 tests/check_symbols.sh "$work/make/libfastbin.a" "$shared"
 
-step "make install, and a program that finds it by pkg-config"
-make -s BUILD="$work/make" CFLAGS="-O3 -g -Werror" PREFIX=/opt/fastbin DESTDIR="$work/stage" install
+step "make install below a name with a space, and a program that finds it by pkg-config"
+make -s BUILD="$work/make" CFLAGS="-O3 -g -Werror" PREFIX="/opt/fast bin" DESTDIR="$work/stage" install
 "$work/make/make_model" "$work/model.fbm"
 if command -v pkg-config > /dev/null; then
-  PKG_CONFIG_PATH="$work/stage/opt/fastbin/lib/pkgconfig"
+  PKG_CONFIG_PATH="$work/stage/opt/fast bin/lib/pkgconfig"
   PKG_CONFIG_SYSROOT_DIR="$work/stage"
   export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
-  $CC tests/consumer/consumer.c $(pkg-config --cflags --libs fastbin) -o "$work/by_pkg_config"
-  LD_LIBRARY_PATH="$work/stage/opt/fastbin/lib" "$work/by_pkg_config" "$work/model.fbm"
+  eval "$CC tests/consumer/consumer.c $(pkg-config --cflags --libs fastbin) -o $work/by_pkg_config"
+  LD_LIBRARY_PATH="$work/stage/opt/fast bin/lib" "$work/by_pkg_config" "$work/model.fbm"
   unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 else
   echo "pkg-config: skipped, not here"

@@ -28,6 +28,8 @@ from fastbin.tables.labels import INFINITE, MISSING, NAN, NEGATIVE, Fault, no_sa
 # A row may be compared with so many intervals; one more query to join with costs about as much.
 FEW_INTERVALS = 4
 
+CAST_SCORES = "scores are numbers: cast the column to float64, or leave engine='auto', which reads more types"
+
 
 class GroupBySource(Source):
     """The rows of one fit, in their engine."""
@@ -220,7 +222,7 @@ class FitColumns(NamedTuple):
         """Refuses columns of the wrong kind. With `positive`, one query for the values of the labels."""
         kinds, (score, label, weight, _) = frame.kinds(), names
         if kinds[score] not in NUMERIC:
-            raise InputTypeError(f"score is {score!r}, a column of {kinds[score]}; scores are numbers")
+            raise InputTypeError(f"is {score!r}, a column of {kinds[score]}", CAST_SCORES, argument="score", value=score)
         if weight is not None and kinds[weight] == FLOAT:
             raise real_weights(weight, kinds[weight])
         if weight is not None and kinds[weight] not in NUMERIC:

@@ -154,6 +154,16 @@ def test_the_header_that_is_shipped_is_the_header() -> None:
     assert shipped.read_bytes() == (ROOT / "csrc/include/fastbin.h").read_bytes(), "rebuild: the header has changed"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="setuptools looks for Microsoft's compiler itself")
+def test_without_a_compiler_the_build_says_what_to_install(copy: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "setup.py", "-q", "build_clib", "--build-temp", str(tmp_path)]
+    environment = {**os.environ, "CC": "no-such-compiler"}
+    answer = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    assert answer.returncode == 1
+    assert "its C compiler 'no-such-compiler' is not found; install one (Debian: apt install gcc; " in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="DLLs export what is marked, and nothing is")
 def test_extensions_keep_the_library_to_themselves() -> None:
     """A symbol that is exported can be replaced by a library that was loaded before: each extension uses its own copy."""
