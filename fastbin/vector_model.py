@@ -169,7 +169,8 @@ class VectorModel(Saved, NativeVectorModel):
         """
         from fastbin.guarantees.vectors import certify_vector
 
-        return certify_vector(self.vector, self.classes, self.n_samples, alpha, about)
+        note = next(iter(self.models.values())).note
+        return certify_vector(self.vector, self.classes, self.n_samples, alpha, about, note)
 
     def _repr_html_(self) -> str:
         from fastbin._base import html

@@ -159,11 +159,11 @@ def require_slices(evidence: Evidence) -> Int64s:
             f"samples keep, {n_slices(int(evidence.n_samples))}; fit again"
         )
     if label_sums is None:
+        about_bins = "" if evidence.scheme == "other" else ", or ask for bins: kind='conditional', at='bin'"
         raise GuaranteeError(
             "the model keeps no slices, which promises about scores rest on if the truth rises with them: fits of "
             "UniformMassBinning (but scheme 'ums' and edges_share) and CertifiedCalibration, without importance weights, to 20 "
-            "samples or more, up to 3e9, keep them; fit again, or ask for bins: kind='conditional', at='bin'"
-            + in_note(evidence)
+            f"samples or more, up to 3e9, keep them; fit again{about_bins}{in_note(evidence)}"
         )
     return np.asarray(label_sums, np.int64)
 

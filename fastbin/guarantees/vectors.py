@@ -112,13 +112,14 @@ class VectorCertificate(Stated, Table):
         )
 
 
-def certify_vector(vector: Any, classes: tuple[Any, ...], n_samples: int, alpha: float, about: str) -> VectorCertificate:
-    """The certificate of a `fastbin.multi.VectorModel`; errors as its `certificate`."""
+def certify_vector(
+    vector: Any, classes: tuple[Any, ...], n_samples: int, alpha: float, about: str, note: str = ""
+) -> VectorCertificate:
+    """The certificate of a `fastbin.multi.VectorModel`, whose maps have this note; errors as its `certificate`."""
     alpha, about = check_alpha(alpha), check_choice(about, "about", ABOUT[:2])
     if vector.counts is None:
-        raise GuaranteeError(
-            "the model has no evidence bins, as after a fit with importance weights; nothing is known of its vectors"
-        )
+        why = f" (the model's note: {note})" if note else ", as after a fit with importance weights"
+        raise GuaranteeError(f"the model has no evidence bins{why}; nothing is known of its vectors")
     is_population = about == ABOUT[0]
     if is_population and vector.unlabelled is None:
         raise GuaranteeError(

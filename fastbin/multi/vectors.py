@@ -200,7 +200,8 @@ def refuse_keys(models: dict[Any, BinnedModel]) -> None:
         if model.delta > 0.0 or np.any(model.edge_keys):
             raise InputError(
                 f"compares a key for each row of class {key!r}",
-                "fit with ties='whole' and delta=0, or take TopLabelBinning or ClassWiseBinning", argument="calibrator",
+                "take one without keys (ties='whole' and delta=0, no Venn predictor), or TopLabelBinning or ClassWiseBinning",
+                argument="calibrator",
             )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         With ``predict_proba``, or else ``decision_function``. ``None``: ``LogisticRegression()``. A copy of it is trained; one
         in a ``sklearn.frozen.FrozenEstimator`` is taken as it is, and all rows of the fit calibrate it.
     calibrator : calibrator, optional
-        Any binary calibrator of the library. ``None``: ``CertifiedCalibration()``.
+        Any binary calibrator of the library; for vectors not ``VennAbers``. ``None``: ``CertifiedCalibration()``.
     holdout : float or int, optional
         The share of the rows that calibrate, or their number; a quarter by default. They are drawn at random without looking
         at `y`: certificates need that, so they are not stratified.
@@ -111,7 +111,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     classes_ : array of shape (n_classes,)
     model_ : BinnedModel, VectorModel or ModelSet
         For two classes, the probability of `positive_`, its `event`; for more, a model of all classes, or a set whose keys are
-        the classes (or their numbers, where classes are neither integers nor texts). It is saved and served without
+        the classes (or their numbers, where classes are neither whole numbers nor texts). It is saved and served without
         scikit-learn.
     calibrator_ : fitted calibrator, `VectorCalibration`, `TopLabelBinning` or `ClassWiseBinning`
     positive_ : object
@@ -546,9 +546,10 @@ class Side(NamedTuple):
             return cls()
         if positive is None:
             # For 0 and 1, "label 1" says it; and a user may call a class by a name that is too long for a file.
-            is_said = names[1] not in (0, 1) and len(str(names[1]).encode("utf8", "replace")) <= MOST_EVENT_BYTES
-            return cls(names[1], 1, check_event(str(names[1])) if is_said else b"")
-        if positive not in names:
+            event = str(with_whole_numbers(classes).tolist()[1])
+            is_said = names[1] not in (0, 1) and len(event.encode("utf8", "replace")) <= MOST_EVENT_BYTES
+            return cls(names[1], 1, check_event(event) if is_said else b"")
+        if np.ndim(positive) or positive not in names:
             raise InputError(f"is {positive!r}, which is none of the classes {names}", argument="positive", value=positive)
         return cls(positive, names.index(positive), check_event(event_of(positive)))
 
@@ -566,8 +567,15 @@ def columns_of(labels: Array, at: Int64s, classes: Array) -> Int64s:
     return np.asarray(columns)
 
 
+def with_whole_numbers(classes: Array) -> Array:
+    """The classes, whole numbers as int64: columns with missing values, and nullable ones, come as doubles."""
+    are_whole = classes.dtype.kind == "f" and bool(((classes == np.floor(classes)) & (np.abs(classes) < 2**53)).all())
+    return classes.astype(np.int64) if are_whole else classes
+
+
 def keys_of(classes: Array) -> list[Key]:
-    """The classes as keys of a set: as they are called, or their numbers where this is neither integer nor text."""
+    """The classes as keys of a set: as they are called, or their numbers where this is neither whole number nor text."""
+    classes = with_whole_numbers(classes)
     names = classes.tolist()
     if all(isinstance(name, str) and name for name in names) or classes.dtype.kind in "iu":
         return names

@@ -89,6 +89,14 @@ class Training:
     def _missing(self, rows: TrainingRows, part: Subset) -> list[Any]:
         return np.setdiff1d(self.classes, rows.y[part.at]).tolist()
 
+    def _fit_to_some(self, rows: TrainingRows, part: Subset, where: str, missing: list[Any]) -> Any:
+        """A copy fitted to a part without some classes, which some estimators take."""
+        try:
+            return self._fit(rows, part)
+        except ValueError as error:
+            problem = f"class {missing[0]!r} is missing from {where}, and the estimator refuses the others: {error}"
+            raise InputError(problem, "take stratified folds") from error
+
     def _fit(self, rows: TrainingRows, part: Subset) -> Any:
         X, y = _safe_split(self.estimator, rows.X, rows.y, part.at)
         params = _check_method_params(rows.X, self.fit_params, part.at)
@@ -121,7 +129,7 @@ class Training:
             part, where = whole.take(train), f"the training part of fold {number}"
             missing = self._missing(rows, part)
             may_miss = bool(missing) and hasattr(self.estimator, "predict_proba")
-            fitted = self._fit(rows, part) if may_miss else self.fit(rows, part, where)
+            fitted = self._fit_to_some(rows, part, where, missing) if may_miss else self.fit(rows, part, where)
             X, _ = _safe_split(self.estimator, rows.X, None, test, train)
             if missing:
                 text = f"class {missing[0]!r} is missing from {where}, so its test rows give it 0; take stratified folds"
@@ -250,8 +258,8 @@ def folds_of(rows: Any, y: Array, at: Int64s, cv: Any, **params: Any) -> Iterato
     A splitter is shown `rows`, those at the positions `at` that count; pairs in a list are positions among all.
     """
     if isinstance(cv, list):
-        for pair in cv:
-            train, test = (np.arange(len(y))[part] for part in pair)
+        for number, pair in enumerate(cv):
+            train, test = _positions_in(pair, number, len(y))
             yield at[np.isin(at, train)], at[np.isin(at, test)]
         return
     try:
@@ -263,6 +271,17 @@ def folds_of(rows: Any, y: Array, at: Int64s, cv: Any, **params: Any) -> Iterato
         problem = f"is a {type(cv).__name__}, which needs groups, and these reach it by metadata routing alone"
         remedy = "call sklearn.set_config(enable_metadata_routing=True), and pass fit(..., groups=...)"
         raise InputError(problem, remedy, argument="cv") from None
+
+
+def _positions_in(pair: Any, number: int, n_rows: int) -> list[Int64s]:
+    """The rows of the training and of the test part that one entry of `cv` names, by positions or by a mask."""
+    try:
+        train, test = pair
+        return [np.arange(n_rows)[part] for part in (train, test)]
+    except (TypeError, ValueError, IndexError) as error:
+        problem = f"does not name a training and a test part of {n_rows} rows ({error})"
+        remedy = "give the training and the test rows of each fold, from 0 on, or masks of all rows"
+        raise InputError(problem, remedy, argument="cv", at=number) from None
 
 
 def check_cv_argument(cv: Any) -> Any:
@@ -280,7 +299,9 @@ def check_cv_argument(cv: Any) -> Any:
     if isinstance(cv, str) or not isinstance(cv, Iterable):
         remedy = "pass the number of folds, a splitter of scikit-learn, or pairs of positions"
         raise InputTypeError(None, remedy, argument="cv", value=cv)
-    return list(cv)
+    if not (pairs := list(cv)):
+        raise InputError("gives no folds", "pass a list or a splitter; one fit uses an iterator up", argument="cv")
+    return pairs
 
 
 # ------------------------------------------------------------------------------------------------- scores of a classifier

@@ -458,6 +458,10 @@ def test_small_data_never_fail() -> None:
         ({"cv": 1}, "cv is 1; pass the number of folds, from 2 on"),
         ({"cv": True}, "cv is True"),
         ({"cv": [([0, 1, 2], [3])]}, "is missing from the training part of fold 0|cv does not put each row into one test part"),
+        ({"cv": [1, 2]}, r"cv\[0\] does not name a training and a test part of 2000 rows \(cannot unpack"),
+        ({"cv": [([0], [1]), ([1], [2000])]}, r"cv\[1\] does not name .* \(index 2000 is out of bounds.*; give the training"),
+        ({"cv": iter([])}, "cv gives no folds; pass a list or a splitter; one fit uses an iterator up"),
+        ({"positive": np.array([1, 0])}, r"positive is array\(\[1, 0\]\), which is none of the classes"),
         ({"ensemble": "auto"}, "ensemble is 'auto'; an average"),
         ({"ensemble": True}, "ensemble is True; an average of several calibrated classifiers has no model"),
         ({"holdout": 0.0}, "holdout is 0.0; as a share it is between 0 and 1"),
@@ -570,6 +574,48 @@ def test_one_class_of_two_in_a_fold() -> None:
     assert clf.model_.label_sums.tolist() == [100, 0], "each tree was sure of the class that it alone had seen"
     with pytest.raises(fb.InputError, match="class False is missing from the training part of fold 0"):
         CalibratedClassifier(LinearSVC(), cv=folds).fit(X[:200], y)
+    refused = "class False is missing from the training part of fold 0, and the estimator refuses the others: This solver needs"
+    with pytest.raises(fb.InputError, match=refused):
+        CalibratedClassifier(LogisticRegression(), cv=folds).fit(X[:200], y)
+
+
+def test_models_of_folds_say_why_they_promise_nothing() -> None:
+    vectors = CalibratedClassifier(GaussianNB(), cv=3).fit(X3, Y3).model_
+    with pytest.raises(fb.GuaranteeError, match=r"no evidence bins \(the model's note: cv was given, .*; nothing is known"):
+        vectors.certificate()
+    one = CalibratedClassifier(GaussianNB(), cv=3).fit(X, Y).model_
+    with pytest.raises(fb.GuaranteeError, match=r"keep them; fit again \(the model's note: cv was given"):
+        one.predict_interval([0.5])
+
+
+def test_vectors_take_no_venn_predictor() -> None:
+    with pytest.raises(fb.InputError, match=r"take one without keys \(ties='whole' and delta=0, no Venn predictor\)"):
+        CalibratedClassifier(GaussianNB(), calibrator=fb.VennAbers()).fit(X3, Y3)
+
+
+# ------------------------------------------------------------------------------------------------- what classes are called
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "Int64", "int64[pyarrow]"])
+@pytest.mark.parametrize("multiclass", ["one-vs-rest", "top-label", "vector"])
+def test_whole_numbers_are_their_own_keys_whatever_their_type(multiclass: str, kind: str) -> None:
+    """Columns that have held a missing value come as doubles: grade 1 must not become the key of grade 2."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    if kind == "int64[pyarrow]":
+        pytest.importorskip("pyarrow", reason="PyArrow is not installed")
+    plain, other = (
+        CalibratedClassifier(GaussianNB(), multiclass=multiclass, random_state=0).fit(X3, grades)
+        for grades in (Y3 + 1, pd.Series(Y3 + 1, dtype=kind))
+    )
+    for model in (plain.model_, other.model_):
+        assert tuple(model.models if multiclass == "vector" else model.cells) == (1, 2, 3)
+    np.testing.assert_array_equal(other.predict_proba(X3), plain.predict_proba(X3))
+    np.testing.assert_array_equal(other.predict(X3), plain.predict(X3))
+
+
+def test_the_event_of_a_whole_number_is_called_so() -> None:
+    clf = CalibratedClassifier(GaussianNB(), random_state=0).fit(X, Y + 1.0)
+    assert (clf.model_.event, clf.positive_) == ("2", 2.0)
 
 
 # ------------------------------------------------------------------------------------------------- what p is about
