@@ -544,14 +544,16 @@ class Side(NamedTuple):
                 problem = f"is {positive!r}, and each of the {len(names)} classes has a probability"
                 raise InputError(problem, "leave it out", argument="positive", value=positive)
             return cls()
+        called = with_whole_numbers(classes).tolist()
         if positive is None:
             # For 0 and 1, "label 1" says it; and a user may call a class by a name that is too long for a file.
-            event = str(with_whole_numbers(classes).tolist()[1])
+            event = str(called[1])
             is_said = names[1] not in (0, 1) and len(event.encode("utf8", "replace")) <= MOST_EVENT_BYTES
             return cls(names[1], 1, check_event(event) if is_said else b"")
         if np.ndim(positive) or positive not in names:
             raise InputError(f"is {positive!r}, which is none of the classes {names}", argument="positive", value=positive)
-        return cls(positive, names.index(positive), check_event(event_of(positive)))
+        column = names.index(positive)
+        return cls(names[column], column, check_event(event_of(called[column])))
 
 
 def columns_of(labels: Array, at: Int64s, classes: Array) -> Int64s:

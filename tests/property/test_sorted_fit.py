@@ -217,15 +217,19 @@ def test_threads_sort_at_once() -> None:
         assert np.array_equal(rows, np.sort(part))
 
 
-def test_which_sort_is_faster_is_found_out_once() -> None:
-    """Either may be; the fits are the same."""
+def test_which_sort_is_faster_is_found_out_at_the_first_sort_of_many_rows() -> None:
+    """Either may be, and it stays so; the fits are the same."""
     choose_sort(None)
     rng = np.random.default_rng(3)
     scores, labels = rng.random(3000), (rng.random(3000) < 0.5).astype(np.uint8)
+    sorted_rows(scores[:511], labels[:511], 0.0, 1.0)
+    assert choose_sort(None) is None
     models = [fb.UniformMassBinning().fit(scores, labels).model_.to_bytes()]
+    assert choose_sort(False) in (False, True)
     for by_digits in (False, True):
         choose_sort(by_digits)
         models.append(fb.UniformMassBinning().fit(scores, labels).model_.to_bytes())
+        assert choose_sort(by_digits) is by_digits
     choose_sort(None)
     assert len(set(models)) == 1
 

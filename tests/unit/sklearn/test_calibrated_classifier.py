@@ -614,8 +614,9 @@ def test_whole_numbers_are_their_own_keys_whatever_their_type(multiclass: str, k
 
 
 def test_the_event_of_a_whole_number_is_called_so() -> None:
-    clf = CalibratedClassifier(GaussianNB(), random_state=0).fit(X, Y + 1.0)
-    assert (clf.model_.event, clf.positive_) == ("2", 2.0)
+    for positive in (None, 2, 2.0):
+        clf = CalibratedClassifier(GaussianNB(), positive=positive, random_state=0).fit(X, Y + 1.0)
+        assert (clf.model_.event, repr(clf.positive_)) == ("2", "2.0")
 
 
 # ------------------------------------------------------------------------------------------------- what p is about
