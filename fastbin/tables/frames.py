@@ -157,6 +157,11 @@ class NarwhalsFrame:
         return expression.is_null()
 
     def is_nan(self, expression: Any) -> Any:
+        if self._frame.implementation.is_ibis():
+            import ibis.expr.operations  # type: ignore[import-not-found]  # whoever has one of its tables has it
+
+            if not self._frame.to_native().get_backend().has_operation(ibis.expr.operations.IsNan):
+                return expression != expression  # as in SQLite and MySQL, which keep no NaN
         return expression.is_nan()
 
     def select(self, **columns: Any) -> NarwhalsFrame:
