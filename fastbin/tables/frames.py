@@ -196,7 +196,7 @@ class NarwhalsFrame:
         """A small table in the same engine."""
         nw, engine = self._nw, self._frame.implementation
         if engine.is_ibis():
-            import ibis  # type: ignore[import-not-found]  # whoever has one of its tables has it
+            import ibis
 
             return nw.from_native(ibis.memtable(pyarrow().table(dict(table))))
         if engine.is_dask():
