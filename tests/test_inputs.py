@@ -171,6 +171,7 @@ def test_a_score_range_of_ones_own_is_kept() -> None:
     ("value", "dtype"),
     [
         (2, np.uint8),
+        (-1, np.int8),
         (-1, np.int64),
         (0.5, np.float64),
         (np.nan, np.float64),

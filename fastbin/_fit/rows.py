@@ -103,8 +103,8 @@ class Rows:
     def chunks(self) -> Iterator[Chunk]:
         """All rows in order."""
         scores, labels = self.scores, self.labels
-        if labels.dtype == np.bool_:
-            labels = labels.view(np.uint8) if labels.flags.c_contiguous else labels.astype(np.uint8)
+        if labels.dtype.itemsize == 1:
+            labels = labels.view(np.uint8)  # negative ones are above 127, and neither 0 nor 1
         frequencies = NO_WEIGHTS if self.frequencies is None else self.frequencies
         ready = (
             scores.dtype == np.float64 and scores.flags.c_contiguous and scores.flags.aligned and scores.dtype.isnative
@@ -127,11 +127,11 @@ class Rows:
         """uint8 labels; what is neither 0 nor 1 becomes 2, which the kernels report."""
         if labels.dtype == np.uint8:
             return np.ascontiguousarray(labels)
-        converted = (labels == 1).astype(np.uint8)
-        bad = (labels != 1) & (labels != 0)
-        if bad.any():
-            converted[bad] = 2
-        return converted
+        is_one = labels == 1
+        is_zero = labels == 0
+        if np.count_nonzero(is_one) + np.count_nonzero(is_zero) == len(labels):
+            return is_one.view(np.uint8)
+        return np.where(is_one | is_zero, is_one, 2).astype(np.uint8)
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[int, Chunk]]:
         """All rows in order, a block at a time, each with the position of its first row. Refuses bad labels."""
