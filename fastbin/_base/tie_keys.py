@@ -101,6 +101,8 @@ def _values(ids: Any) -> list[Any]:
     array = np.asarray(ids.to_numpy() if is_frame else ids)
     if array.ndim != 1:
         raise InputTypeError(f"must be one-dimensional, got shape {array.shape}", "pass one id per row", argument="ids")
+    if array.dtype.kind in "mM":  # of nanoseconds NumPy's list is of integers, which would pass
+        array = array.astype(f"{array.dtype.kind}8[us]")
     if is_frame and array.dtype.kind == "f":  # integers of which some are missing
         array = np.asarray(ids, dtype=object)
     return list(array.tolist())

@@ -10,6 +10,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin.assess.bin_tests import chance_at_least, chance_at_most
 from fastbin.assess.prediction_cells import CellCounts
+from fastbin.intervals.binomial import special_functions
 
 # The sum is within this of its mean, in labels, but for a chance below 1e-18 (Bernstein's inequality).
 DEVIATIONS, ROOM = 10.0, 30.0
@@ -21,6 +22,8 @@ MOST_TERMS = 2**21
 N_CELLS, N_TERMS = 1024, 7
 # From this variance on no frequency that counts comes near a zero of a factor. Below it, few predictions lie in the middle.
 LARGE_VARIANCE = 400.0
+FAR = 1e-6  # a chance below which its own digits count
+LEAST_LOG = -800.0  # of a chance that is 0 as a double, and of all that is beyond
 VAST = 1e9  # a variance from which on two terms of Edgeworth's expansion are within 1e-9
 
 
@@ -34,7 +37,11 @@ class Tails(NamedTuple):
 
 
 def tails_of_ones(cells: CellCounts) -> Tails:
-    """The chances on either side of the number of ones in these cells; exact for one prediction, else within 1e-9."""
+    """The chances on either side of the number of ones in these cells.
+
+    Exact for one prediction, else within 1e-9. Where `at_least` or `at_most` is below `FAR`, and the variance is not vast, it
+    is within a millionth of itself.
+    """
     ones, n = cells.n_ones, cells.n
     if len(cells.predictions) == 1:
         frequency = float(cells.predictions[0])
@@ -44,8 +51,49 @@ def tails_of_ones(cells: CellCounts) -> Tails:
         return _vast_tails(cells)
     first, law = law_of_labels(cells.predictions, cells.counts)
     at, after = (int(np.clip(x - first, 0, len(law))) for x in (ones, ones + 1))  # outside of the window nothing lies
-    sums = (law[at:].sum(), law[after:].sum(), law[:after].sum(), law[:at].sum())
-    return Tails(*(min(1.0, float(chance)) for chance in sums))
+    above, below = (law[at:].sum(), law[after:].sum()), (law[:after].sum(), law[:at].sum())
+    if above[0] < FAR:
+        above = _far_tail(cells, 1)
+    elif below[0] < FAR:
+        below = _far_tail(cells, -1)
+    return Tails(*(min(1.0, float(chance)) for chance in (*above, *below)))
+
+
+def _far_tail(cells: CellCounts, sign: int) -> tuple[float, float]:
+    """The chances of so many ones or more, and of more (with `sign` -1: or fewer, and of fewer), far from their mean.
+
+    Fourier inversion loses what is small beside 1. So odds are multiplied by the exp(t) that brings the mean to the number seen
+    (Esscher, 1932), where the law is found as ever, and sum k gets its own chance back: times exp(K - t k), where K is the sum
+    of the logarithms of the factors 1 + p (exp(t) - 1). That holds for any t, which need not be exact.
+    """
+    special, ones = special_functions(), cells.n_ones
+    p, counts = cells.predictions, cells.counts
+    is_open = (p > 0.0) & (p < 1.0)
+    seen, most = ones - int(counts[p == 1.0].sum()), int(counts[is_open].sum())
+    if not 0 <= seen <= most:  # more than can be, or fewer
+        return 0.0, 0.0
+    p, counts = p[is_open], counts[is_open]
+    log_odds, low, high = special.logit(p), 0.0, 1.0
+    wanted = min(max(float(seen), 0.5), most - 0.5)
+
+    def misses(tilt: float) -> float:
+        """By how many deviations the mean is short of the number of ones."""
+        tilted = special.expit(log_odds + sign * tilt)
+        deviation = math.sqrt(float(np.dot(counts, tilted * (1.0 - tilted))))
+        return sign * (wanted - float(np.dot(counts, tilted))) / (0.5 + deviation)
+
+    while misses(high) > 0.0:
+        low, high = high, 2.0 * high
+    while abs(misses(tilt := 0.5 * (low + high))) > 0.1 and low < tilt < high:
+        low, high = (tilt, high) if misses(tilt) > 0.0 else (low, tilt)
+    tilt *= sign
+    log_factor = float(np.dot(counts, np.logaddexp(np.log1p(-p), np.log(p) + tilt))) - tilt * seen
+    if log_factor < LEAST_LOG:
+        return 0.0, 0.0
+    first, law = law_of_labels(special.expit(log_odds + tilt), counts)
+    beyond = sign * (first + np.arange(len(law)) - seen)
+    chances = np.where(beyond >= 0, law * np.exp(log_factor - abs(tilt) * np.maximum(beyond, 0)), 0.0)
+    return float(chances.sum()), float(chances[beyond > 0].sum())
 
 
 def _vast_tails(cells: CellCounts) -> Tails:

@@ -178,9 +178,10 @@ def check_predictions(
 
     Labels are independent, each 1 with its prediction as probability, if predictions are calibrated: one row for each obligor,
     and no common shock. The number of ones in a grade is then binomial where its predictions are the same, else a sum of
-    independent Bernoulli variables (Poisson's binomial law), which is computed within 1e-9 by convolution, at any n. The
-    p-value is the chance of so many ones or more (side "upper"), so many or fewer, or twice the smaller, at most 1. Holm's
-    adjustment (1979) holds over the grades whatever their dependence; the row "all" is a test by itself.
+    independent Bernoulli variables (Poisson's binomial law), which is computed within 1e-9 by convolution, at any n, and small
+    chances within a millionth of themselves (up to a variance of 1e9; beyond, by the normal law with its skewness). The p-value
+    is the chance of so many ones or more (side "upper"), so many or fewer, or twice the smaller, at most 1. Holm's adjustment
+    (1979) holds over the grades whatever their dependence; the row "all" is a test by itself.
 
     Jeffreys' test, as the European Central Bank defines it for probabilities of default: the chance that a frequency with the
     law Beta(ones + 1/2, n - ones + 1/2) is at most the mean prediction; for the side "lower" at least, for both twice the

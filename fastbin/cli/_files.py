@@ -110,6 +110,12 @@ class Output:
         return console(stderr=self._path == "-")
 
 
+def check_one_printed(as_json: bool, *paths: str | None) -> None:
+    """Refuse --json beside an output that goes to the standard output as well."""
+    if as_json and "-" in paths:
+        raise click.UsageError("--json and a result at - would both write to standard output; name a file")
+
+
 def _refuse_suffix_of_export(path: str) -> None:
     if Path(path).suffix in ("", ".fbm"):  # the usual case, without the import
         return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin._base.checks import check_scores, clip_scores
+from fastbin._base.checks import check_same_event, check_scores, clip_scores
 from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
@@ -86,6 +86,7 @@ def command(
     check_inputs(MODEL=model, __target_labels=target_labels, __target_scores=target_scores, __source_rows=source_rows)
     out = Output(output, reads=(model, *files, *filter(None, [source_rows])), is_model=True)
     loaded = load_model(model)
+    check_same_event(loaded.event, rows.positive)
     if target_labels is not None:
         shift = _fit(LabelShift(loaded, method="labels", **settings), "labels", rows, target_labels)
     elif target_scores is not None:

@@ -12,7 +12,7 @@ from fastbin._base.table import in_words
 from fastbin.cli import _options as options
 from fastbin.cli import _show
 from fastbin.cli._console import say_json, working
-from fastbin.cli._files import Output, check_inputs, display_name
+from fastbin.cli._files import Output, check_inputs, check_one_printed, display_name
 from fastbin.cli._tables import RowOptions, errors_in, read_rows
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def command(
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """
+    check_one_printed(as_json, output)
     check_inputs(FILE=file)
     target = Output(output, reads=(file,), is_text=True)
     decision = _decide(file, rows, cost=_numbers(cost), thresholds=_numbers(thresholds), **settings)

@@ -13,7 +13,7 @@ import numpy as np
 from fastbin._base.errors import FormatError, InputError
 from fastbin.cli import _options as options
 from fastbin.cli._console import is_typed, say, show
-from fastbin.cli._files import Output, check_inputs, display_name, load_model
+from fastbin.cli._files import Output, check_inputs, check_one_printed, display_name, load_model
 from fastbin.cli._tables import RowOptions, as_keys, errors_in, read_rows, row_batches
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def command(
 
     Every row that is asked for needs its label; no others are taken.
     """
+    check_one_printed(as_json, output, rows_to)
     check_inputs(FILE=file, labels=labels)
     if _is_plan(file):
         plan, named = _begun(file, labels, id_column, rows)

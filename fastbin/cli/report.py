@@ -13,7 +13,7 @@ from fastbin._base.errors import InputError
 from fastbin._model.view import counted
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, is_typed, json_text, say, say_json, working
-from fastbin.cli._files import FileDigests, Output, display_name, without_vectors
+from fastbin.cli._files import FileDigests, Output, check_one_printed, display_name, without_vectors
 from fastbin.cli._predictions import (
     PredictionOptions,
     check_report,
@@ -94,8 +94,7 @@ def command(
     if not outputs and not as_json:
         remedy = "Name a file, such as report.html or report.json, or give --json."
         raise click.MissingParameter(remedy, param_hint="'-o' / '--output'", param_type="option")
-    if as_json and "-" in outputs:
-        raise click.UsageError("-o - and --json would both write to standard output; name a file")
+    check_one_printed(as_json, *outputs)
     wanted = Wanted(outputs, as_json, quiet, {"title": title, "prepared_by": prepared_by, "role": role, "date": date})
     if counts is not None or asked.predictions is not None:
         if monitor:

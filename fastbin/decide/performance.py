@@ -190,7 +190,7 @@ def performance(
         )
     fitted = as_model(model)
     is_positive = _positive_steps(fitted, threshold)
-    rows = _by_counts(fitted, counts, is_positive, scores, tie_keys) if counts is not None else None
+    rows = _by_counts(fitted, counts, is_positive, scores=scores, tie_keys=tie_keys, seed=seed) if counts is not None else None
     rows = rows or _by_scores(fitted, scores, is_positive, tie_keys, seed)
     among = _Sums(rows, about, alpha)
     hits, misses, ones = among.of_decisions()
@@ -253,11 +253,11 @@ class _Decided(NamedTuple):
         return float(self.above @ means), float(self.below @ means)
 
 
-def _by_counts(model: BinnedModel, counts: Any, is_positive: Bools, scores: Any, keys: Any) -> _Decided:
+def _by_counts(model: BinnedModel, counts: Any, is_positive: Bools, **of_rows: Any) -> _Decided:
     """From rows that were counted in the steps of the model."""
-    if scores is not None or keys is not None:
-        remedy = "give one of the two"
-        raise InputError(f"is given, and {'scores' if scores is not None else 'tie_keys'} too", remedy, argument="counts")
+    for name, value in of_rows.items():
+        if value is not None:
+            raise InputError(f"is given, and {name} too", "give one of the two", argument="counts")
     by_step = check_per_bin(counts, "counts", model.n_steps)
     if not by_step.any():
         raise InputError("are all 0", "count the rows that are decided about", argument="counts")

@@ -24,7 +24,7 @@ from fastbin._base.checks import (
     check_seed,
     event_of,
 )
-from fastbin._base.errors import FormatError, InputError, InputTypeError, NotFittedError
+from fastbin._base.errors import FormatError, InputError, InputTypeError, NotFittedError, Wording
 from fastbin._base.files import as_bytes
 from fastbin._base.shown import rounded_up
 from fastbin._base.table import Columns, Table
@@ -42,6 +42,7 @@ from fastbin.online.streaming import State
 N_BINS = 10  # where a plan is not told how many
 # The tails of the range of a forecast.
 TAIL = 0.1
+INTEGERS_OR_TEXT = "ids are integers or text"
 UNKNOWN = -1  # the label of a row that has none yet
 FORMAT = "fastbin label plan 1"
 
@@ -125,8 +126,11 @@ def plan_labels(
     seed = check_seed(seed)
     if (epsilon is None) == (budget is None):
         raise InputError(
-            "epsilon and budget are " + ("both given" if budget is not None else "both missing"),
-            "give epsilon, the distance that labels shall reach, or budget, the number of labels that there are",
+            (Wording("epsilon and budget", "--epsilon and --budget"), f" are both {'missing' if budget is None else 'given'}"),
+            (
+                "give ", Wording("epsilon", "--epsilon"), ", the distance that labels shall reach, or ",
+                Wording("budget", "--budget"), ", the number of labels that there are",
+            ),
         )
     if edges is not None and n_bins is not None:
         raise InputError("is given, and edges too, which say the bins", "leave one out", argument="n_bins", value=n_bins)
@@ -153,12 +157,19 @@ def _check_epsilon(epsilon: Any) -> float:
 
 def _check_ids(ids: Any, n: int) -> tuple[list[Any], Any]:
     """The ids as Python's integers and texts, and a key of each that breaks ties."""
-    keys = hash_keys(ids, "fastbin label plan")
+    try:
+        keys = hash_keys(ids, "fastbin label plan")
+    except InputTypeError as error:
+        if error.at is None:
+            raise
+        raise InputTypeError(None, INTEGERS_OR_TEXT, argument="ids", at=error.at, value=error.value) from None
     given, seen = _as_list(ids, "ids"), set[str]()
     check_same_length(scores=range(n), ids=given)
     for at, value in enumerate(given):
         if not isinstance(value, (int, str)):
-            raise InputTypeError(None, "ids are integers or text", argument="ids", at=at, value=value)
+            raise InputTypeError(None, INTEGERS_OR_TEXT, argument="ids", at=at, value=value)
+        if isinstance(value, str) and value.endswith("\0"):
+            raise InputError(None, "a text must not end with NUL, which NumPy leaves out", argument="ids", at=at, value=value)
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise InputError(None, "an id that is an integer has 64 bits: give texts", argument="ids", at=at, value=value)
         if str(value) in seen:
@@ -338,7 +349,8 @@ class LabelPlan(State, Table):
                 raise InputTypeError(None, remedy, argument="rows", at=at, value=row)
             place = self._places.get(str(row))
             if place is None or place[1] >= self._asked[place[0]]:
-                remedy = "label the rows that rows() names, and no others: which rows have labels must not depend on them"
+                asked = ("label the rows that ", Wording("rows()", "--rows"), " names, and no others: ")
+                remedy = (*asked, "which rows have labels must not depend on them")
                 raise InputError(f"is {row!r}, which the plan has not asked for", remedy, argument="rows", at=at, value=row)
             known = changes.get(place, int(self._labels[place[0]][place[1]]))
             if known not in (UNKNOWN, label):

@@ -224,6 +224,8 @@ def check_cost(cost: Any) -> tuple[float, float]:
     for at, value in enumerate(pair):
         if not 0.0 <= value < math.inf:
             raise InputError(None, "costs are finite, and not negative", argument="cost", at=at, value=value)
+    if math.isinf(sum(pair)):
+        raise InputError(f"is {cost!r}", "the sum of both is more than a double holds; divide them", argument="cost")
     return pair
 
 
@@ -233,8 +235,6 @@ def _check_weighed_cost(cost: Any) -> tuple[float, float]:
     for at, value in enumerate(pair):
         if value == 0.0:
             raise InputError(None, "a threshold weighs two costs above 0", argument="cost", at=at, value=value)
-    if math.isinf(sum(pair)):
-        raise InputError(f"is {cost!r}", "the sum of both is more than a double holds; divide them", argument="cost")
     if not all(0.0 < value / sum(pair) < 1.0 for value in pair):
         raise InputError(f"is {cost!r}", "one cost is so much larger that doubles lose the other", argument="cost")
     return pair

@@ -461,7 +461,10 @@ MOST_SAMPLES = 2**53
 def as_counts(values: Any, name: str) -> Int64s:
     """Integers, one per bin, as int64; at most 2**53."""
     is_empty = isinstance(values, (list, tuple)) and not values  # NumPy makes doubles of such a list
-    array = np.atleast_1d(np.asarray(values, np.int64 if is_empty else None))
+    try:
+        array = np.atleast_1d(np.asarray(values, np.int64 if is_empty else None))
+    except ValueError as error:
+        raise InputTypeError(f"must be integers, one per bin: {error}", argument=name) from error
     if array.ndim != 1 or array.dtype.kind not in "iu":
         problem = f"must be integers, one per bin; got dtype {array.dtype} and shape {array.shape}"
         raise InputTypeError(problem, argument=name)

@@ -17,6 +17,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s
 from fastbin._base.checks import (
+    MOST_BINS,
     check_count,
     check_labels,
     check_level,
@@ -286,10 +287,21 @@ def betting(
     array([[0.2102, 0.2945]])
     """
     rows = WeighedRows(weights, labels, weight_bound, bins, n_bins)
-    if stakes is not None and (not stakes or not all(0.0 < stake < 1.0 for stake in stakes)):
-        raise InputError(None, "it must hold fractions strictly between 0 and 1", argument="stakes", value=stakes)
+    if stakes is not None:
+        stakes = _check_stakes(stakes)
     threshold = math.log(2.0 / check_level(alpha))
     return np.array([_ends_of_bets(relative, y, threshold, stakes) for relative, y in rows.per_bin()])
+
+
+def _check_stakes(stakes: Any) -> tuple[float, ...]:
+    remedy = "it must hold fractions strictly between 0 and 1"
+    try:
+        fractions = np.asarray(stakes, np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(None, remedy, argument="stakes", value=stakes) from None
+    if fractions.ndim != 1 or not fractions.size or not ((fractions > 0.0) & (fractions < 1.0)).all():
+        raise InputError(None, remedy, argument="stakes", value=stakes)
+    return tuple(fractions.tolist())
 
 
 def _ends_of_bets(relative: Float64s, outcomes: Array, threshold: float, stakes: tuple[float, ...] | None = None) -> Float64s:
@@ -351,9 +363,11 @@ class WeighedRows:
         self.labels = check_labels(labels)
         self.bins = np.zeros(self.labels.shape[0], dtype=np.int64) if bins is None else np.asarray(bins)
         check_same_length(weights=self.weights, labels=self.labels, bins=self.bins)
-        if self.bins.dtype.kind not in "iu":
-            raise InputTypeError(f"has dtype {self.bins.dtype}", "bin numbers are integers from 0", argument="bins")
-        self.n_bins = check_count(n_bins, "n_bins") if n_bins is not None else 1 + int(self.bins.max(initial=0))
+        if self.bins.dtype.kind not in "iu" or self.bins.ndim != 1:
+            problem = f"has dtype {self.bins.dtype} and shape {self.bins.shape}"
+            raise InputTypeError(problem, "bin numbers are integers from 0, one per row", argument="bins")
+        n_bins = min(1 + int(self.bins.max(initial=0)), MOST_BINS) if n_bins is None else n_bins
+        self.n_bins = check_count(n_bins, "n_bins", maximum=MOST_BINS)
         remedy = f"with n_bins={self.n_bins} it must be from 0 to {self.n_bins - 1}"
         refuse_first((self.bins < 0) | (self.bins >= self.n_bins), "bins", self.bins, remedy)
         self.counts: Int64s = np.bincount(self.bins, minlength=self.n_bins)

@@ -21,6 +21,7 @@ from fastbin._base.checks import (
     check_edges,
     check_flag,
     check_labels,
+    check_same_event,
     check_same_length,
     check_score_range,
     check_scores,
@@ -163,7 +164,7 @@ class StreamingBinning(State, NativeStream):
         self, partition: Any, *, continue_fit: bool = False, score_range: tuple[float, float] | None = (0.0, 1.0)
     ) -> None:
         self._counted_in = as_partition(partition, score_range)
-        if continue_fit:
+        if check_flag(continue_fit, "continue_fit"):
             require_continuable(self._counted_in)
         self._begin(self._counted_in, bool(continue_fit))
 
@@ -231,7 +232,7 @@ class StreamingBinning(State, NativeStream):
             Without keys, the i-th sample of the stream gets the key of (seed, i); the partition's seed by default.
         positive : optional
             The label that counts as 1, where labels are two values other than 0 and 1, such as "yes". A batch may hold one of
-            the two alone.
+            the two alone. Must be the event of the partition, where that has one.
 
         Raises
         ------
@@ -247,6 +248,7 @@ class StreamingBinning(State, NativeStream):
     def _count(self, scores: Any, labels: Any, keys: Any, seed: int | None, positive: Any = None) -> npt.NDArray[np.int32]:
         """`update`, and the bins in which the rows were counted."""
         check_same_index(scores=scores, labels=labels, tie_keys=keys)
+        check_same_event(self.partition.event, positive)
         score_array = as_scores(scores).view(np.ndarray)
         label_array = check_labels(labels, positive=positive, is_part=True)
         n = check_same_length(scores=score_array, labels=label_array)
@@ -293,8 +295,8 @@ class StreamingBinning(State, NativeStream):
         Raises
         ------
         InputError
-            When the bins differ, both streams go on from the same fit, whose samples would be counted twice, or there are 2**61
-            samples or more in both.
+            When the bins or the events of their labels differ, both streams go on from the same fit, whose samples would be
+            counted twice, or there are 2**61 samples or more in both.
         """
         if not isinstance(other, StreamingBinning):
             remedy = "only streams can be merged"
@@ -307,6 +309,9 @@ class StreamingBinning(State, NativeStream):
         ):
             remedy = "merge streams over one partition"
             raise InputError("other counts in other bins (edges, edge keys or score range differ)", remedy)
+        if mine.event and theirs.event and mine.event != theirs.event:
+            problem = f"counts the labels of {theirs.event!r}, and this stream those of {mine.event!r}"
+            raise InputError(problem, "merge streams of one event", argument="other")
         try:
             self._merge(other.to_bytes())
         except InputError:  # the bins are the same, so only two faults are left

@@ -284,7 +284,10 @@ def _spans(n: int, width: int) -> Iterator[slice]:
 def _grid(values: Any, name: str, low: int, high: int, size: int) -> Float64s:
     if values is None:
         return np.logspace(low, high, size)
-    grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    try:
+        grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"must be a number or a sequence of numbers: {error}", argument=name) from error
     if grid.ndim != 1 or grid.size == 0:
         raise InputTypeError(f"must be a number or a sequence of numbers, got shape {grid.shape}", argument=name)
     bad = ~((grid > 0.0) & np.isfinite(grid))

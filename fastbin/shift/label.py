@@ -14,6 +14,7 @@ from fastbin._base.checks import (
     check_choice,
     check_edges,
     check_labels,
+    check_same_event,
     check_same_length,
     check_scores,
     check_seed,
@@ -182,6 +183,7 @@ class LabelShift(Calibrator):
             Where the shares of the target refute label shift at level `alpha`.
         """
         model = _movable(self.source)
+        check_same_event(model.event, positive)
         source = self._source_rows(model, source_scores, source_labels, positive)
         return self._move(model, *self._estimate(model, scores, labels, tie_keys, positive, source))
 
@@ -225,6 +227,7 @@ class LabelShift(Calibrator):
             problem = f"is {'missing' if label_sums is None else 'given'}, and method is {method!r}"
             raise InputError(problem, argument="label_sums")
         if method != "labels":
+            self._source_rows(model, None, None, None)  # which cuts would be of
             return self._move(model, *self._rate_by(method, model, None, None, counts=counts))
         samples, ones = check_counts(counts, label_sums, model.n_bins)
         if not samples.any():
@@ -299,6 +302,9 @@ class LabelShift(Calibrator):
     ) -> tuple[RateEstimate, Shares | None]:
         method = self._method()
         if method == "known":
+            for name, column in (("scores", scores), ("labels", labels)):
+                if column is not None:
+                    raise InputError("is given, and method='known' counts no rows", "leave it out", argument=name)
             rate = check_rate(self.target_rate, "target_rate")
             return RateEstimate(rate, rate, rate, "known", 0, True), None
         if method == "labels":

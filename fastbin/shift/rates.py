@@ -24,7 +24,7 @@ from fastbin._base.checks import (
     check_seed,
     check_unit_interval,
 )
-from fastbin._base.errors import InputError
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.frames import check_same_index
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import check_per_bin
@@ -292,6 +292,22 @@ def rate_by_likelihood(
 # ------------------------------------------------------------------------------------------------- by a confusion matrix
 
 
+def _as_probabilities(values: Any, shape: tuple[int, ...], name: str) -> Float64s:
+    """Numbers from 0 to 1 of this shape."""
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"must be probabilities: {error}", argument=name) from error
+    if array.shape != shape:
+        raise InputError(f"has shape {array.shape}", f"it must be {shape}", argument=name)
+    bad = np.flatnonzero(~((array >= 0.0) & (array <= 1.0)))
+    if len(bad):
+        at = np.unravel_index(bad[0], shape)
+        place = int(at[0]) if len(shape) == 1 else (int(at[0]), int(at[1]))
+        raise InputError(None, "it must be a probability", argument=name, at=place, value=float(array[at]))
+    return array
+
+
 def confusion_weights(confusion: Any, shares: Any) -> tuple[float, float]:
     """Solve C w = mu for the class weights w = (w0, w1) (black box shift estimation, Lipton, Wang & Smola 2018).
 
@@ -309,8 +325,9 @@ def confusion_weights(confusion: Any, shares: Any) -> tuple[float, float]:
 
     Raises
     ------
-    InputError
-        When the matrix is singular: the predicted class says nothing about the label.
+    InputError, InputTypeError
+        For what is no probability, or of another shape, and for a singular matrix: the predicted class says nothing about the
+        label.
 
     Examples
     --------
@@ -318,10 +335,7 @@ def confusion_weights(confusion: Any, shares: Any) -> tuple[float, float]:
     >>> round(w0, 4), round(w1, 4)
     (1.6667, 0.3333)
     """
-    matrix, target = np.asarray(confusion, dtype=np.float64), np.asarray(shares, dtype=np.float64)
-    if matrix.shape != (2, 2) or target.shape != (2,):
-        problem = f"must be 2 by 2 and shares of length 2, got shapes {matrix.shape} and {target.shape}"
-        raise InputError(problem, argument="confusion")
+    matrix, target = _as_probabilities(confusion, (2, 2), "confusion"), _as_probabilities(shares, (2,), "shares")
     (a, b), (c, d) = matrix.tolist()
     determinant = a * d - b * c
     if not abs(determinant) > 1e-12 * max(abs(a * d), abs(b * c), 1e-300):

@@ -25,10 +25,17 @@ def made(**parts: Any) -> fb.BinnedModel:
 def test_labels_of_another_event_are_refused() -> None:
     scores, words = [0.1, 0.2, 0.6, 0.7], ["good", "bad", "bad", "good"]
     model = fb.ExplicitBinning([0.5]).fit(scores, words, positive="bad").model_
-    for call in (fb.assess.check_certificate, fb.report.assess_model, fb.online.CalibrationMonitor(model).update):
-        given = (scores, words) if call.__name__ == "update" else (model, scores, words)
+    monitor, stream, moved = fb.online.CalibrationMonitor(model), fb.online.StreamingBinning(model), fb.shift.LabelShift(model)
+    for call in (fb.assess.check_certificate, fb.report.assess_model, monitor.update, stream.update, moved.fit):
+        given = (scores, words) if call.__name__ in ("update", "fit") else (model, scores, words)
         refuses("InputError positive: is 'good', and the model gives the probability of 'bad'", call, *given, positive="good")
         call(*given, positive="bad")
+    likelihood = fb.shift.LabelShift(model, method="likelihood", cuts=[0.3])
+    of_source = {"source_scores": scores, "source_labels": words}
+    refuses("InputError positive: is 'good'", likelihood.fit, scores, **of_source, positive="good")
+    other = fb.online.StreamingBinning(fb.ExplicitBinning([0.5]).fit(scores, words, positive="good"))
+    refuses("InputError other: counts the labels of 'good', and this stream those of 'bad'", stream.merge, other)
+    stream.merge(fb.online.StreamingBinning([0.5]))  # labels 0 and 1, of which no event is known
     table = {"p": scores, "y": words}
     refuses("InputError positive", fb.engines.count, table, model, score="p", label="y", positive="good")
 

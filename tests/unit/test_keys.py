@@ -122,6 +122,8 @@ def test_ids_of_every_kind(ids: Any, plain: list[Any]) -> None:
         ([1, True], fb.InputTypeError, r"ids\[1\] is True"),
         (np.array([False]), fb.InputTypeError, r"ids\[0\] is False"),
         (np.array(["2020-01-01"], "M8[D]"), fb.InputTypeError, r"ids\[0\] is datetime"),
+        (np.array(["2020-01-01"], "M8[ns]"), fb.InputTypeError, r"ids\[0\] is datetime"),
+        (np.array([5], "m8[ns]"), fb.InputTypeError, r"ids\[0\] is datetime"),
         ("customer", fb.InputTypeError, "ids is one str; pass a list"),
         (np.zeros((2, 2), int), fb.InputTypeError, r"ids must be one-dimensional, got shape \(2, 2\)"),
         (5, fb.InputTypeError, r"ids must be one-dimensional, got shape \(\)"),

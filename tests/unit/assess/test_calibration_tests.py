@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -401,6 +402,39 @@ def test_laws_of_many_rows_in_few_cells() -> None:
     assert tuple(own) == pytest.approx(parts, abs=1e-9)
     assert sum(tails_of_ones(vast)[::3]) == pytest.approx(1.0, abs=1e-12)
     assert tails_of_ones(vast).at_least == pytest.approx(0.38, abs=0.01)
+
+
+def exact_tails(p: list[float], ones: int) -> tuple[Fraction, Fraction]:
+    """The chances of so many ones or more, and of so many or fewer, in fractions."""
+    law = [Fraction(1)]
+    for chance in map(Fraction, p):
+        zero, one = [*law, 0], [0, *law]
+        law = [(1 - chance) * without + chance * with_it for without, with_it in zip(zero, one, strict=True)]
+    return sum(law[ones:], Fraction()), sum(law[: ones + 1], Fraction())
+
+
+@pytest.mark.parametrize(
+    ("p", "ones"),
+    [
+        ([1e-17, 0.5], 2),
+        ([1e-5, 2e-5, 3e-5], 3),
+        ([1e-300, 1e-3], 1),
+        (np.random.default_rng(0).random(40).round(4).tolist(), 40),
+        ([0.0, 0.0, 1e-9, 2e-9, 0.25, 1.0], 4),
+        ([0.0, 0.5, 0.5, 1.0, 1.0], 1),  # fewer than can be
+        ([0.0, 0.25, 1.0], 3),  # more
+        ([0.01 * (1 + i % 3) for i in range(120)], 25),
+    ],
+)
+def test_far_tails_have_their_own_digits(p: list[float], ones: int) -> None:
+    """And their mirror images."""
+    for chances, seen in ((p, ones), ([1.0 - each for each in p], len(p) - ones)):
+        values, counts = np.unique(chances, return_counts=True)
+        first = np.minimum(counts, np.maximum(seen - (np.cumsum(counts) - counts), 0))
+        tails = tails_of_ones(CellCounts(values, counts, first))
+        at_least, at_most = exact_tails(chances, seen)
+        assert tails.at_least == pytest.approx(float(at_least), rel=1e-9, abs=0.0)
+        assert tails.at_most == pytest.approx(float(at_most), rel=1e-9, abs=0.0)
 
 
 def test_groups_between_deciles() -> None:

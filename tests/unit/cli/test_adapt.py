@@ -108,6 +108,18 @@ def test_source_rows_that_are_refused(
     assert not Path("new.fbm").exists()
 
 
+@pytest.mark.parametrize("given", [["--target-labels", "t.csv"], ["--target-scores", "t.csv", "--source-rows", "t.csv"]])
+def test_labels_of_another_event_are_refused(
+    given: list[str], model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["no", "yes"]
+    fb.UniformMassBinning(2).fit([0.1, 0.2, 0.7, 0.9], [*words, *words], positive="yes").model_.save("yes.fbm")
+    write("t.csv", p=[0.2, 0.7], y=words)
+    assert run("yes.fbm", *given, "--positive", "no", "-o", "new.fbm") == 1
+    assert "is 'no', and the model gives the probability of 'yes'; pass --positive yes" in capsys.readouterr().err
+    assert not Path("new.fbm").exists()
+
+
 def test_known_rates_from_a_quiet_command(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("source.fbm", "--target-rate", "0.02", "--source-rate", "0.5", "-o", "new.fbm", "-q") == 0
     expected = shift.LabelShift(model, method="known", target_rate=0.02, source_rate=0.5).fit()

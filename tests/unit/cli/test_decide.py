@@ -77,6 +77,7 @@ def test_costs_thresholds_and_labels_in_words(rows: tuple[np.ndarray, np.ndarray
         (["--precision", "0.8", "--thresholds", "nan"], 1, "thresholds[0]"),
         (["--precision", "0.8", "--weights", "w"], 2, "No such option"),
         (["--precision", "0.8", "-o", "scores.csv"], 1, "is the file that is read"),
+        (["--precision", "0.8", "-o", "-", "--json"], 2, "--json and a result at - would both write to standard output"),
     ],
 )
 def test_mistakes(

@@ -84,7 +84,8 @@ def test_json_and_the_bins_of_a_model() -> None:
         (["plan.json", "--epsilon", "0.1"], 2, "--epsilon is for a new plan, and FILE is one; leave it out"),
         (["plan.json", "--labels", "wrong.csv"], 1, "wrong.csv, line 2, column row: the value is '-5', which the plan has not"),
         (["plan.json", "--labels", "three.csv"], 1, "three.csv: say --id COLUMN, which tells the rows; it has a, b, y"),
-        (["scores.csv"], 1, "epsilon and budget are both missing"),
+        (["scores.csv", "--budget", "9", "--rows", "-", "--json"], 2, "would both write to standard output; name a file"),
+        (["scores.csv"], 1, "--epsilon and --budget are both missing; give --epsilon"),
         (
             ["scores.csv", "--budget", "9", "--bins-of", "m.fbm", "--n-bins", "3"],
             2,

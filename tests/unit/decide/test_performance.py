@@ -289,6 +289,8 @@ BAD = {
     "cost is 3": {"scores": [0.2], "cost": 3},
     "counts is given, and scores too": {"scores": [0.2], "counts": [1, 2]},
     "counts is given, and tie_keys too": {"counts": [1, 2], "tie_keys": [4]},
+    "counts is given, and seed too": {"counts": [1, 2], "seed": 3},
+    "the sum of both is more than a double holds": {"scores": [0.2], "cost": (1e308, 1e308)},
     "counts are all 0": {"counts": [0, 0]},
     "counts": {"counts": [1, 2, 3]},
 }

@@ -303,8 +303,11 @@ def test_arguments_that_are_refused() -> None:
             plan_labels(SCORES, **options)  # type: ignore[arg-type]
     with pytest.raises(fb.InputError, match="scores is empty; a plan chooses among rows without labels"):
         plan_labels([], epsilon=0.1)
-    with pytest.raises(fb.InputTypeError, match=r"ids\[0\] is b'a'"):
-        plan_labels([0.1, 0.2, 0.3], budget=3, n_bins=1, ids=[b"a", b"b", b"c"])
+    for ids, first in (([b"a", b"b", b"c"], "b'a'"), ([1.0, 2.0, 3.0], "1.0")):
+        with pytest.raises(fb.InputTypeError, match=rf"ids\[0\] is {first}; ids are integers or text$"):
+            plan_labels([0.1, 0.2, 0.3], budget=3, n_bins=1, ids=ids)
+    with pytest.raises(fb.InputError, match=r"ids\[1\] is 'a\\x00'; a text must not end with NUL"):
+        plan_labels([0.1, 0.2, 0.3], budget=3, n_bins=1, ids=["b", "a\0", "c"])
 
 
 def test_labels_that_are_refused_change_nothing() -> None:

@@ -331,6 +331,13 @@ def test_bad_variances_and_priors_are_named() -> None:
     refused(InputError, r"running_variances\[1\] is nan", intervals.stitched, [1, 1], [2, 2], [1.0, math.nan], 0.1)
     refused(InputError, r"shape \(1,\) for 2 bins", theory.theorem6, [1, 1], [2, 2], [1.0], 0.1)
     refused(InputError, "prior is", intervals.beta_binomial, [1], [2], 0.1, prior=(0.0, 1.0))
+    refused(InputError, "prior is .* at most 1e6", intervals.beta_binomial, [1], [2], 0.1, prior=(1.0, 1.1e6))
+
+
+def test_the_greatest_prior_loses_no_digit_that_shows() -> None:
+    """The exact ends, by 60 digits; beyond, those of 1e13 are 4e-3 too near the mean."""
+    found = intervals.beta_binomial([5], [10], 0.1, prior=(1e6, 1e6))
+    np.testing.assert_allclose(found[0], [0.1962554646591604, 0.8037445353408396], rtol=0, atol=1e-9)
 
 
 def test_importing_bounds_and_guarantees_does_not_import_scipy() -> None:

@@ -213,6 +213,12 @@ def test_bad_settings_are_named() -> None:
     with pytest.raises(InputError, match="one number or one for each of the 2 bins"):
         intervals.betting([1.0, 1.0], [1, 0], 0.1, [1.0, 1.0, 1.0], bins=[0, 1])
     refused(InputError, "stakes is", intervals.betting, [1.0], [1], 0.1, 1.0, stakes=(1.0,))
+    for stakes, error in ((0.5, InputError), ([], InputError), ([[0.5]], InputError), ("ab", InputTypeError)):
+        refused(error, "stakes is .* fractions strictly between", intervals.betting, [1.0], [1], 0.1, 1.0, stakes=stakes)
+    two = intervals.betting([1.0, 1.0], [0, 1], 0.1, 1.0, stakes=(0.5, 0.2))
+    assert np.array_equal(intervals.betting([1.0, 1.0], [0, 1], 0.1, 1.0, stakes=np.array([0.5, 0.2])), two)
+    for bins, error in (([[0], [1]], InputTypeError), ([0, 2**40], InputError)):
+        refused(error, "bins", intervals.betting, [1.0, 1.0], [0, 1], 0.1, 1.0, bins=np.array(bins))
     refused(InputError, "0 < weight_min <= weight_max", theory.theorem7, [1.0], [2.0], [2], 0.1, 0.0, 1.0)
     refused(InputError, r"weight_sums\[0\] is -2.0", intervals.self_normalised_hoeffding, [1.0], [-2.0], [2], 0.1, 1.0)
     with pytest.raises(InputError, match=r"counts has shape \(2,\) for 1 bins; every bin needs one"):
