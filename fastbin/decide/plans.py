@@ -128,8 +128,11 @@ def plan_labels(
         raise InputError(
             (Wording("epsilon and budget", "--epsilon and --budget"), f" are both {'missing' if budget is None else 'given'}"),
             (
-                "give ", Wording("epsilon", "--epsilon"), ", the distance that labels shall reach, or ",
-                Wording("budget", "--budget"), ", the number of labels that there are",
+                "give ",
+                Wording("epsilon", "--epsilon"),
+                ", the distance that labels shall reach, or ",
+                Wording("budget", "--budget"),
+                ", the number of labels that there are",
             ),
         )
     if edges is not None and n_bins is not None:
