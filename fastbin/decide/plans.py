@@ -42,6 +42,10 @@ from fastbin.online.streaming import State
 N_BINS = 10  # where a plan is not told how many
 # The tails of the range of a forecast.
 TAIL = 0.1
+LABEL_THESE_ALONE = (
+    "label the rows that ", Wording("rows()", "--rows"),
+    " names, and no others: which rows have labels must not depend on them",
+)  # fmt: skip
 INTEGERS_OR_TEXT = "ids are integers or text"
 UNKNOWN = -1  # the label of a row that has none yet
 FORMAT = "fastbin label plan 1"
@@ -352,9 +356,8 @@ class LabelPlan(State, Table):
                 raise InputTypeError(None, remedy, argument="rows", at=at, value=row)
             place = self._places.get(str(row))
             if place is None or place[1] >= self._asked[place[0]]:
-                asked = ("label the rows that ", Wording("rows()", "--rows"), " names, and no others: ")
-                remedy = (*asked, "which rows have labels must not depend on them")
-                raise InputError(f"is {row!r}, which the plan has not asked for", remedy, argument="rows", at=at, value=row)
+                problem = f"is {row!r}, which the plan has not asked for"
+                raise InputError(problem, LABEL_THESE_ALONE, argument="rows", at=at, value=row)
             known = changes.get(place, int(self._labels[place[0]][place[1]]))
             if known not in (UNKNOWN, label):
                 problem = f"is {label} for row {row!r}, whose label was {known} before"

@@ -163,7 +163,8 @@ def count(
         seen = [value for value, counts in tally.tables.items() if counts.any()]  # not those whose rows all stand 0 times
         ordered = sorted(seen, key=lambda value: (value is None, 0 if value is None else value))
         groups = {value: _counts_of(tally.tables[value][:, :n_bins], label, {}) for value in ordered}
-    return _counts_of(sum(tally.tables.values(), np.zeros((2, n_bins), np.int64)), label, groups)
+    in_all = sum((part[:, :n_bins] for part in tally.tables.values()), np.zeros((2, n_bins), np.int64))
+    return _counts_of(in_all, label, groups)
 
 
 def _counts_of(table: Int64s, label: str | None, groups: dict[Any, BinCounts]) -> BinCounts:

@@ -22,8 +22,8 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.tables.columns import is_text, scores_of
 from fastbin.tables.opening import Opened, open
-from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, sql_table
-from fastbin.tables.table import as_plain, check_column, polars, pyarrow, with_plain_names
+from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, is_whole, sql_table
+from fastbin.tables.table import as_plain, check_column, in_native_order, polars, pyarrow, with_plain_names
 from fastbin.vector_model import as_vector_model
 
 OUTPUT = "probability"
@@ -418,9 +418,13 @@ def as_arrow(column: Any) -> Any:
         column = column.to_arrow()
     elif not isinstance(column, (pa.Array, pa.ChunkedArray)):
         try:
-            column = pa.Array.from_pandas(column)
+            column = pa.Array.from_pandas(in_native_order(column))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise InputTypeError(f"the column {column.name!r} holds values of several types: {error}") from error
+        except pa.ArrowNotImplementedError as error:
+            raise InputTypeError(
+                f"the column {column.name!r} is of type {column.dtype}, which PyArrow has not: {error}"
+            ) from error
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
@@ -430,21 +434,24 @@ def _floats(column: Any) -> Float64s:
 
 
 def _find_models(models: Any, cells: Any) -> tuple[Int32s, Bools]:
-    """The number of the model of each row (-1: the pool), and whether it has one."""
+    """The number of the model of each row (-1: the pool), and whether it has one; an empty text is a cell that is missing."""
     pa, kind = pyarrow(), cells.type
-    coded = cells if pa.types.is_dictionary(kind) else cells.dictionary_encode()
+    try:
+        coded = cells if pa.types.is_dictionary(kind) else cells.dictionary_encode()
+    except pa.ArrowNotImplementedError:
+        raise InputTypeError(_bad_cell(models, "a column", kind)) from None
     texts = coded.dictionary.to_pylist()
     wanted = int if isinstance(models.cells[0], int) else str
     found = np.full(len(texts) + 1, -1, np.int32)
     for at, text in enumerate(texts):
         if text is not None and (not isinstance(text, wanted) or isinstance(text, bool)):
-            raise InputError(_bad_cell(models, "a column", kind))
+            raise InputTypeError(_bad_cell(models, "a column", kind))
         found[at] = models._find_one(text) if text in models else -1
     codes = np.asarray(coded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False))
     numbers = found[codes]
-    is_null = np.array([*(text is None for text in texts), True])[codes]
+    is_missing = np.array([*(text in (None, "") for text in texts), True])[codes]
     if models.unknown == "pool":
-        return numbers, ~is_null
+        return numbers, ~is_missing
     known = numbers >= 0
     return np.where(known, numbers, 0).astype(np.int32), known
 
@@ -515,8 +522,7 @@ def check_types(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelCo
     if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
         raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
     if model.is_set and columns.cell is not None:
-        kind = kinds[columns.cell]
-        _require_cells(model, columns.cell, "VARCHAR" if kind == "ENUM" else kind.partition(" collate")[0])
+        _require_cells(model, columns.cell, table.full_types[columns.cell])
     if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
         raise _bad_key(f"{columns.key!r}, a column", kinds[columns.key], has_unsigned=table.engine == "duckdb")
 
@@ -544,11 +550,11 @@ def _bad_cell(models: ModelSet, column: str, kind: Any) -> str:
     )
 
 
-def _require_cells(models: ModelSet, column: str, kind: str) -> None:
-    has_text = isinstance(models.cells[0], str)
-    if (kind in TEXTS) == has_text and (has_text or kind not in ("DOUBLE", "FLOAT", "double", "float", *BOOLEANS)):
-        return
-    raise InputTypeError(_bad_cell(models, f"{column!r}, a column", kind))
+def _require_cells(models: ModelSet, column: str, full: str) -> None:
+    kind = full.partition("(")[0].partition(" collate")[0]
+    is_text, is_integer = kind in (*TEXTS, "ENUM"), is_whole(full) and kind not in BOOLEANS
+    if not (is_text if isinstance(models.cells[0], str) else is_integer) and kind != '"NULL"':
+        raise InputTypeError(_bad_cell(models, f"{column!r}, a column", kind))
 
 
 def _looked_up(table: SqlTable, tables: SqlTables, safe: dict[str, str], output: str) -> SqlTable:

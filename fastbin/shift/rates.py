@@ -326,7 +326,7 @@ def confusion_weights(confusion: Any, shares: Any) -> tuple[float, float]:
     Raises
     ------
     InputError, InputTypeError
-        For what is no probability, or of another shape, and for a singular matrix: the predicted class says nothing about the
+        For numbers outside [0, 1] or of another shape, and for a singular matrix: the predicted class says nothing about the
         label.
 
     Examples

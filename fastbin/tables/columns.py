@@ -93,7 +93,7 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool, re
     if _try_to_parse(column[row : row + 1], pa.bool_(), table.decimal) is not None:
         complaint = f"is not a number{comma}, and other values are not true or false"
     reread: Words = ""
-    if table.decimal == "." and as_number(text.replace(",", ".", 1)) is not None:
+    if table.decimal == "." and "," in text and as_number(text.replace(",", ".", 1)) is not None:
         reread = "if it has a decimal comma, ", reopened("decimal", ",")
     problem = f"{table.place(first_row + row)}, column {name}: {text[:60]!r} {complaint}"
     raise InputError(problem, joined(reread, remedy()))

@@ -233,7 +233,13 @@ def _fixed_part(path: str) -> str:
 def _values_of(file: str) -> dict[str, str | None]:
     """The values that the folders of a file name, by column."""
     pairs = [folder.split("=", 1) for folder in file.split(os.sep)[:-1] if names_a_value(folder)]
-    return {unquote(name): None if value == MISSING else unquote(value) for name, value in pairs}
+    try:
+        found = {unquote(name, errors="strict"): unquote(value, errors="strict") for name, value in pairs}
+        "".join((*found, *found.values())).encode()
+    except UnicodeError:
+        remedy = "rename the folder: a column and its value are UTF-8, each byte as it is or as %XX"
+        raise InputError(f"{os.fsencode(file)!r} lies in a folder whose name is not UTF-8", remedy) from None
+    return {name: None if value == MISSING else value for name, value in found.items()}
 
 
 def _as_column(values: list[str | None], is_text: bool) -> Any:

@@ -15,7 +15,7 @@ from fastbin._base.array_types import Array
 from fastbin._base.checks import MOST_SAMPLES, too_many_samples
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputTypeError
-from fastbin.tables.table import is_pattern, polars_columns, pyarrow
+from fastbin.tables.table import in_native_order, is_pattern, polars_columns, pyarrow
 
 # What a column holds, where a fit can use it.
 FLOAT, INTEGER, BOOLEAN, TEXT = "real numbers", "integers", "booleans", "text"
@@ -216,7 +216,7 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
     elif package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table[wanted].dtypes):
         table = _checked(pyarrow().Table.from_pandas(table[wanted], preserve_index=False), names)
     elif package in ("pandas", "dask", "dask_expr"):
-        table = table[wanted].reset_index(drop=True)
+        table = in_native_order(table[wanted].reset_index(drop=True))
     try:
         return narwhals().from_native(table).select(*wanted)
     except TypeError as error:

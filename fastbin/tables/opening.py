@@ -14,7 +14,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin.tables.columns import MISSING_TEXT, MISSING_WORDS, as_text, column_of, first_true, is_integer, without_missing
 from fastbin.tables.files import ColumnReader, open_table
 from fastbin.tables.replay import Replay
-from fastbin.tables.table import Table, check_columns, polars_columns, pyarrow, sliced
+from fastbin.tables.table import Table, check_columns, in_native_order, polars_columns, pyarrow, sliced
 
 if TYPE_CHECKING:
     from fastbin.tables.frames import ColumnNames, Frame
@@ -266,9 +266,12 @@ def _of_pandas(frame: Any) -> Stream | None:
     def read(names: list[str]) -> Iterator[Any]:
         pa = pyarrow()
         try:
-            table = pa.Table.from_pandas(frame[names], preserve_index=False)
+            table = pa.Table.from_pandas(in_native_order(frame[names]), preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise InputTypeError(f"the data frame has a column of several types: {', '.join(map(str, error.args))}") from error
+        except pa.ArrowNotImplementedError as error:
+            told = ", ".join(map(str, error.args))
+            raise InputTypeError(f"the data frame has a column of a type that PyArrow has not: {told}") from error
         return iter(table.to_batches(max_chunksize=BATCH_ROWS))
 
     return Stream("the data frame", list(frame.columns), read)

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError, Wording
 from fastbin._base.shown import first_few
@@ -155,6 +157,17 @@ def suffixes(path: str) -> tuple[str, str | None]:
     if compression is not None:
         name = name.with_suffix("")
     return name.suffix.lower(), compression
+
+
+def in_native_order(columns: Any) -> Any:
+    """A column or a frame of pandas or Dask whose numbers have the byte order of this machine, which PyArrow takes alone."""
+    dtypes = columns.dtypes if hasattr(columns, "columns") else {columns.name: columns.dtype}
+    swapped = {
+        name: dtype.newbyteorder("=") for name, dtype in dtypes.items() if isinstance(dtype, np.dtype) and not dtype.isnative
+    }
+    if not swapped:
+        return columns
+    return columns.astype(swapped if hasattr(columns, "columns") else swapped[columns.name])
 
 
 def as_plain(column: Any) -> Any:

@@ -218,6 +218,21 @@ def test_counts_of_a_set_are_in_the_order_of_its_bins(kind: str) -> None:
 
 
 @EVERY_TABLE
+@pytest.mark.parametrize("n_bins", [1, 2])
+def test_counts_of_a_set_whose_pool_scores_unknown_cells(kind: str, n_bins: int) -> None:
+    """Rows of the cells that share the pool count, and none is of an unknown cell, which has no bin."""
+    own = fb.ExplicitBinning([0.5] * (n_bins - 1)).fit([0.2, 0.3, 0.7], [0, 1, 1]).model_
+    models = fb.ModelSet({"a": own}, unknown="pool", pool=own, pooled_cells=["b"])
+    columns = {"p": [0.1, 0.9, 0.3], "c": ["a", "b", "a"], "y": [1, 0, 1]}
+    counts = count(kind, columns, models, label="y", cell="c", by="c")
+    expected = [[2, 0, 0, 1], [2, 0, 0, 0]] if n_bins == 2 else [[2, 1], [2, 0]]
+    assert [counts.counts.tolist(), counts.label_sums.tolist()] == expected
+    assert np.array_equal(sum(part.counts for part in counts.groups.values()), counts.counts)
+    with pytest.raises(fb.InputError, match="of 3 rows, 1 have a cell that the set does not know"):
+        count(kind, {**columns, "c": ["a", "b", "z"]}, models, cell="c")
+
+
+@EVERY_TABLE
 @pytest.mark.parametrize("positive", ["yes", 7, True])
 def test_labels_of_two_other_values(kind: str, positive: Any) -> None:
     other = {"yes": "no", 7: -7, True: False}[positive]

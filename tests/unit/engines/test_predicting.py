@@ -209,11 +209,10 @@ def test_rows_of_a_set_are_scored_by_the_model_of_their_cell(engine: str, kind: 
 @pytest.mark.parametrize("unknown", ["refuse", "pool"])
 def test_cells_that_a_set_does_not_know(engine: str, unknown: str) -> None:
     models, keys = a_set(str, unknown)
-    values = ENGINES[engine].predict({"p": [0.3] * 3, "c": ["nowhere", None, keys[0]]}, models, score="p", cell="c")
-    pooled = model_of("2 bins").predict_one(0.3)
-    assert np.array_equal(
-        values, [pooled if unknown == "pool" else np.nan, np.nan, models[keys[0]].predict_one(0.3)], equal_nan=True
-    )
+    cells = ["nowhere", None, "", keys[0]]  # an empty text is a cell that is missing
+    values = ENGINES[engine].predict({"p": [0.3] * 4, "c": cells}, models, score="p", cell="c")
+    pooled = model_of("2 bins").predict_one(0.3) if unknown == "pool" else np.nan
+    assert np.array_equal(values, [pooled, np.nan, np.nan, models[keys[0]].predict_one(0.3)], equal_nan=True)
 
 
 @EVERY_ENGINE

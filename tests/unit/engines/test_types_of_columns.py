@@ -234,6 +234,46 @@ def test_counts_without_labels_are_no_outcomes() -> None:
             counted.update_counts(counts.counts, counts.label_sums)
 
 
+@pytest.mark.parametrize("engine", ["auto", "group-by"])
+def test_numbers_of_another_byte_order_are_columns_of_pandas(engine: str) -> None:
+    frame = pd.DataFrame({"p": SCORES.astype(">f8"), "y": LABELS.astype(">i4")})
+    assert fit(frame, engine=engine) == MODEL
+    assert np.array_equal(fb.engines.predict(frame, MODEL, score="p")["probability"], MODEL.predict(SCORES))
+    assert np.array_equal(count(frame).counts, np.bincount(MODEL.assign(SCORES), minlength=MODEL.n_bins))
+
+
+def test_types_that_arrow_has_not_are_told() -> None:
+    frame = pd.DataFrame({"p": SCORES + 0j, "y": LABELS, "c": pd.period_range("2020", periods=N, freq="h")})
+    with pytest.raises(fb.InputTypeError, match=r"has a column of a type that PyArrow has not: .*complex128"):
+        fit(frame, engine="auto")
+    with pytest.raises(fb.InputTypeError, match="the column 'p' is of type complex128, which PyArrow has not"):
+        fb.engines.predict(frame, MODEL, score="p")
+    with pytest.raises(fb.InputTypeError, match=r"cell is a column of type .*period.*, and the keys of this set are texts"):
+        fb.engines.predict(frame.assign(p=SCORES), fb.ModelSet({"a": MODEL}), score="p", cell="c")
+
+
+CELLS_OF_DUCKDB = {
+    "1::TINYINT": True, "1::HUGEINT": True, "1::DECIMAL(9, 0)": True, "NULL": True, "1::DECIMAL(9, 1)": False,
+    "1::DOUBLE": False, "true": False, "DATE '2020-01-01'": False, "TIME '10:00:00'": False, "[1]": False, "'1'::BLOB": False, "uuid()": False,
+    "'1'::JSON": False, "'101'::BIT": False, "INTERVAL 1 DAY": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", CELLS_OF_DUCKDB)
+def test_cells_of_integers(cell: str) -> None:
+    """What DuckDB would compare with integers, or fail to in the middle of a query, is refused before."""
+    models = fb.ModelSet({1: MODEL, 1000: MODEL})
+    table = duckdb.connect().sql(f"SELECT 0.25::DOUBLE p, {cell} c")
+    if CELLS_OF_DUCKDB[cell]:
+        answer = fb.engines.predict(table, models, score="p", cell="c").fetchall()[0][-1]
+        assert answer == (None if cell == "NULL" else MODEL.predict_one(0.25))
+        return
+    with pytest.raises(fb.InputTypeError, match=r"cell is 'c', a column of type .*, and the keys of this set are integers"):
+        fb.engines.predict(table, models, score="p", cell="c")
+    with pytest.raises(fb.InputTypeError, match="cell is"):
+        fb.engines.count(table, models, score="p", cell="c", engine="group-by")
+
+
 @pytest.mark.parametrize("engine", ["duckdb", "polars", "pyarrow", "pandas", "stream"])
 def test_an_example_has_the_fault_that_is_told(engine: str) -> None:
     """Infinite scores and NaN are not out of range."""

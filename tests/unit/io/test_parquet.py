@@ -283,6 +283,15 @@ def test_values_that_are_integers_and_values_that_are_missing() -> None:
     assert message == "hive/region=__HIVE_DEFAULT_PARTITION__/part.parquet, row 1, column region: the value is missing"
 
 
+@pytest.mark.parametrize("name", [b"region=%FF", b"region=\xff", b"%FF=1"])
+def test_folders_whose_names_are_not_utf8(name: bytes) -> None:
+    """Two such values would be one where bytes that are not text are replaced."""
+    write_hive(folders=("north",))
+    os.rename(b"hive/region=north", b"hive/" + name)
+    with pytest.raises(fb.InputError, match="lies in a folder whose name is not UTF-8; rename the folder"):
+        open_table("hive")
+
+
 def test_a_column_of_the_files_is_theirs() -> None:
     for region in "ab":
         write(f"hive/region={region}/x.parquet", region=np.full(N, 7))

@@ -87,6 +87,8 @@ def test_remedies_are_those_of_the_interface() -> None:
         fb.engines.fit("comma.csv", score="p", label="y")
     Path("comma.csv").write_text("p;y\n1,0,5;1\n")
     assert "decimal" not in refusal("fit", "comma.csv")
+    Path("comma.csv").write_text("p;y\n0.5_1;1\n" * 2)
+    assert refusal("fit", "comma.csv").endswith("neither a number nor true or false")
     Path("yes.csv").write_text("p,y\n0.5,yes\n0.5,no\n")
     with pytest.raises(fb.InputError, match=r"the labels are .*; pass positive= with the value whose probability you want$"):
         fb.engines.fit("yes.csv", score="p", label="y")
