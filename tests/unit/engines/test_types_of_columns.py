@@ -255,13 +255,13 @@ def test_types_that_arrow_has_not_are_told() -> None:
 CELLS_OF_DUCKDB = {
     "1::TINYINT": True, "1::HUGEINT": True, "1::DECIMAL(9, 0)": True, "NULL": True, "1::DECIMAL(9, 1)": False,
     "1::DOUBLE": False, "true": False, "DATE '2020-01-01'": False, "TIME '10:00:00'": False, "[1]": False, "'1'::BLOB": False,
-    "uuid()": False,    "'1'::JSON": False, "'101'::BIT": False, "INTERVAL 1 DAY": False,
+    "uuid()": False, "'1'::JSON": False, "'101'::BIT": False, "INTERVAL 1 DAY": False,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("cell", CELLS_OF_DUCKDB)
 def test_cells_of_integers(cell: str) -> None:
-    """What DuckDB would compare with integers, or fail to in the middle of a query, is refused before."""
+    """DuckDB would compare some of these with integers, and fail at others in the middle of a query; both are refused before."""
     models = fb.ModelSet({1: MODEL, 1000: MODEL})
     table = duckdb.connect().sql(f"SELECT 0.25::DOUBLE p, {cell} c")
     if CELLS_OF_DUCKDB[cell]:
