@@ -238,6 +238,7 @@ def test_counts_without_labels_are_no_outcomes() -> None:
 def test_numbers_of_another_byte_order_are_columns_of_pandas(engine: str) -> None:
     frame = pd.DataFrame({"p": SCORES.astype(">f8"), "y": LABELS.astype(">i4")})
     assert fit(frame, engine=engine) == MODEL
+    assert fit(frame.assign(y=pd.array(LABELS, pd.ArrowDtype(pa.bool_()))), engine=engine) == MODEL
     assert np.array_equal(fb.engines.predict(frame, MODEL, score="p")["probability"], MODEL.predict(SCORES))
     assert np.array_equal(count(frame).counts, np.bincount(MODEL.assign(SCORES), minlength=MODEL.n_bins))
 
