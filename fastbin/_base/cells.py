@@ -217,10 +217,12 @@ def check_matrix(
     bad = sum_to_one & (np.abs(sums - 1.0) > tolerance)
     if bad.any():
         row = int(np.argmax(bad))
+        wide = "P.astype(float)" if array.dtype == np.float16 else "P"  # whose quotients are as coarse again
         raise InputError(
             f"sums to {float(sums[row])!r}, not to 1",
             (
-                "pass the probabilities of all classes (P / P.sum(axis=1, keepdims=True) scales a matrix P of them), or ",
+                "pass the probabilities of all classes "
+                f"({wide} / {wide}.sum(axis=1, keepdims=True) scales a matrix P of them), or ",
                 *or_logits,
             ),
             argument=name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from fastbin._base.array_types import Float64s
 from fastbin._base.checks import check_alpha, check_choice, check_count, check_n_samples, check_number, check_unit_interval
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.ranks import CUTS
 from fastbin.guarantees.certificate import check_prior, check_side_of
 from fastbin.guarantees.law import (
@@ -621,6 +622,8 @@ def trade_off(n: int, alpha: float = 0.1, n_bins: list[int] | None = None, side:
     """
     n, alpha = check_n_samples(n, "n", minimum=2), check_alpha(alpha)
     side = check_side_of(side, "conditional", None)
+    if n_bins is not None and not isinstance(n_bins, Iterable):
+        raise InputTypeError(f"is {n_bins!r}", "give a list of numbers of bins, such as [5, 10]", argument="n_bins")
     if n_bins is not None:
         return [_row(n, b, alpha, side) for b in sorted({check_count(b, "n_bins") for b in n_bins})]
     usual = [step * scale for scale in 10 ** np.arange(8) for step in (1, 2, 5)] + [15, 25]

@@ -396,7 +396,7 @@ def positive_per_bin(values: Any, n_bins: int, name: str) -> Float64s:
     """One number, or one per bin, as one per bin; positive and finite."""
     try:
         bounds = np.broadcast_to(np.asarray(values, dtype=np.float64), (n_bins,))
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise InputError(f"must be one number or one for each of the {n_bins} bins: {error}", argument=name) from error
     bad = bounds[~((bounds > 0.0) & np.isfinite(bounds))]
     if len(bad):

@@ -523,7 +523,8 @@ def assess_model(
     are_probabilities = bool(((samples.predictions >= 0.0) & (samples.predictions <= 1.0)).all())
     certificates, why = _certificates_of(fitted, alpha, side)
     check, known = None, np.ones(len(samples.labels), np.bool_) if test.numbers is None else test.numbers >= 0
-    if certificates and not samples.is_weighted and known.any():
+    is_testable = bool(certificates) and certificates[0].about == "population"  # one of a batch says nothing of other rows
+    if is_testable and not samples.is_weighted and known.any():
         check = assess.check_certificate(
             fitted, samples.predictions, samples.labels, cells=test.cells, certificate=certificates[0], test_level=test_level,
             sample_weight=samples.weights, tie_keys=test.keys, seed=test.seed,

@@ -191,8 +191,8 @@ class ImportanceWeightedBinning(Calibrator):
         """
         estimator, event = check_choice(self.estimator, "estimator", ESTIMATORS), event_of(positive)
         seed = check_seed(self.seed)
-        given_model = isinstance(self.partition, BinnedModel)
-        score_range = self.partition.score_range if given_model else check_score_range(self.score_range)
+        given_model = isinstance(self.partition, (BinnedModel, Calibrator))
+        score_range = as_model(self.partition, "partition").score_range if given_model else check_score_range(self.score_range)
         check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, tie_keys=tie_keys)
         score_array = np.asarray(check_scores(scores, score_range), np.float64)
         label_array, weights = check_labels(labels, positive=positive), check_weights(sample_weight)
@@ -461,7 +461,7 @@ def given_bins(rows: Rows, given: Any, seed: int) -> RowBins:
             raise InputError(f"is a {model.kind!r} model, which has no bins", argument="partition")
         partition, ties = Partition.of(model), model.ties if model.needs_key else "none"
     else:
-        partition, ties = Partition(check_edges(given, None, "partition")), "none"
+        partition, ties = Partition(check_edges(given, rows.score_range, "partition"), score_range=rows.score_range), "none"
     bins = partition.assign(rows.scores, tie_keys=rows.keys, seed=None if rows.keys is not None else seed)
     by_key = partition.edges[(partition.edge_keys != KEY_ABOVE) & (partition.edge_keys != np.uint64(KEY_BELOW))]
     return RowBins(partition, bins, {"scheme": "explicit", "ties": ties, "n_tied": int(np.isin(rows.scores, by_key).sum())})

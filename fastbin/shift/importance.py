@@ -180,7 +180,10 @@ class ULSIF:
 
     def _choose_centers(self, target: Float64s, centers: Any) -> Float64s:
         if centers is not None:
-            return check_features(centers, "centers")
+            given = check_features(centers, "centers")
+            if len(given) == 0:
+                raise InputError("is empty", "give at least one row, or leave it out", argument="centers")
+            return given
         n_centers = min(check_count(self.n_centers, "n_centers"), target.shape[0])
         chosen = np.random.default_rng(check_seed(self.seed)).choice(target.shape[0], n_centers, replace=False)
         return target[np.sort(chosen)]
@@ -216,7 +219,13 @@ class _Moments:
     def coefficients(self, place: int, penalty: float) -> Float64s:
         """max(0, (H + penalty I)^-1 h)."""
         second = self.second[place] + penalty * np.eye(self.centers.shape[0])
-        return np.maximum(_scipy().linalg.solve(second, self.first[place], assume_a="pos"), 0.0)
+        try:
+            solved = _scipy().linalg.solve(second, self.first[place], assume_a="pos")
+        except np.linalg.LinAlgError as error:
+            problem = f"has {penalty:g}, the best choice, which is lost in rounding"
+            remedy = "give greater ones: the penalty makes the equations of centres that are near each other solvable"
+            raise InputError(problem, remedy, argument="lambdas") from error
+        return np.maximum(solved, 0.0)
 
     def leave_one_out(self, source: Float64s, target: Float64s, lambdas: Float64s, report: Progress) -> Float64s:
         """The leave-one-out error of every width and penalty, over the pairs (source[i], target[i]); (n_sigmas, n_lambdas)."""
@@ -303,6 +312,8 @@ def _check_columns(rows: Float64s, n_columns: int, name: str, other: str) -> Non
 
 def check_features(features: Any, name: str = "features") -> Float64s:
     """Features as a float64 (n, d) array of finite numbers; one dimension becomes one column. O(n d)."""
+    if np.iscomplexobj(features):
+        raise InputTypeError("has complex numbers", "give their parts as two features", argument=name)
     try:
         array = np.asarray(features, dtype=np.float64)
     except (TypeError, ValueError) as error:

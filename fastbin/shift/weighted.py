@@ -9,8 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s, UInt8s
-from fastbin._base.checks import as_scores, check_alpha, check_flag, check_sample_weight, refuse_first
-from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError
+from fastbin._base.checks import (
+    as_scores,
+    check_alpha,
+    check_flag,
+    check_number,
+    check_sample_weight,
+    check_scores,
+    refuse_first,
+)
+from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import Partition, tally_bins
@@ -88,7 +96,10 @@ def check_weights(weights: Any) -> Float64s:
 
 def check_relative_mass(relative_mass: Any, n_bins: int) -> Float64s:
     """P_source(bin) / P_target(bin) for each bin."""
-    masses = np.asarray(relative_mass, dtype=np.float64)
+    try:
+        masses = np.asarray(relative_mass, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"must be numbers, one per bin: {error}", argument="relative_mass") from error
     if masses.shape != (n_bins,):
         remedy = f"give one number for each of the {n_bins} bins"
         raise InputError(f"has shape {masses.shape}", remedy, argument="relative_mass")
@@ -123,7 +134,7 @@ def relative_mass_of(
 def _counted_mass(partition: Partition, unlabelled: dict[str, Any], seed: int) -> Float64s:
     shares = []  # of the scores of either population in each bin
     for name, scores in unlabelled.items():
-        bins = partition.assign(as_scores(scores, name), seed=seed)
+        bins = partition.assign(check_scores(as_scores(scores, name), partition.score_range, name), seed=seed)
         if bins.shape[0] == 0:
             raise InputError("is empty", "estimator='counted-mass' counts unlabelled scores of both populations", argument=name)
         shares.append(np.bincount(bins, minlength=partition.n_bins) / bins.shape[0])
@@ -278,7 +289,10 @@ def check_limits(limits: WeightLimits, rows: WeightedRows, n_bins: int) -> None:
             f"{rows.weights.max(initial=0.0):g}, is only a lower bound on it)",
             argument="weight_bound",
         )
-    bound = np.asarray(limits.weight_bound, dtype=np.float64)
+    try:
+        bound = np.asarray(limits.weight_bound, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"must be one number, or one per bin: {error}", argument="weight_bound") from error
     if bound.shape not in ((), (n_bins,)):
         remedy = f"give one number, or one for each of the {n_bins} bins"
         raise InputError(f"has shape {bound.shape}", remedy, argument="weight_bound")
@@ -357,7 +371,7 @@ def require_weight_guarantee(model: BinnedModel, weight_error: float | None) -> 
             "2020, Proposition 2 is asymptotic); give weight_error, the factor by which they may be off, or weight_error=1 to "
             "take them as exact"
         )
-    factor = 1.0 if weight_error is None else float(weight_error)
+    factor = 1.0 if weight_error is None else check_number(weight_error, "weight_error")
     if not (1.0 <= factor < np.inf):
         raise InputError(None, "it is a factor, at least 1 and finite", argument="weight_error", value=factor)
     return factor

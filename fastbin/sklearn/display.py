@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fastbin._base.array_types import Array, Bools
+from fastbin._base.checks import is_missing
 from fastbin._base.errors import ArgumentError, InputError
 from fastbin._base.frames import check_same_index
 from fastbin.assess import ReliabilityTable, reliability_table
@@ -111,7 +112,7 @@ class ReliabilityDisplay:
         -------
         ReliabilityDisplay
         """
-        is_true = y_true if pos_label is None else np.asarray(np.asarray(y_true) == pos_label)
+        is_true = y_true if pos_label is None else _is_class(y_true, pos_label)
         if pos_label is not None and not np.any(is_true):
             remedy = "give one of its classes"
             raise InputError(f"is {pos_label!r}, which occurs nowhere in y_true", remedy, argument="pos_label", value=pos_label)
@@ -141,6 +142,16 @@ class ReliabilityDisplay:
         self.ax_ = reliability_diagram(self.table if self.name is None else {self.name: self.table}, ax=ax)
         self.figure_ = self.ax_.figure
         return self
+
+
+def _is_class(y_true: Any, pos_label: Any) -> Bools:
+    """Whether each class is this one; a missing one is refused, which would count as another."""
+    classes = np.asarray(y_true)
+    missing = np.array([is_missing(value) for value in classes.ravel().tolist()], np.bool_)
+    if missing.any():
+        at = int(np.argmax(missing))
+        raise InputError("is missing", "remove rows without a label", argument="y_true", at=at)
+    return np.asarray(classes == pos_label)
 
 
 def _predictions_of(estimator: Any, X: Any, y: Array, pos_label: Any) -> tuple[Array, Bools]:

@@ -55,6 +55,9 @@ def test_new_rows_say_nothing_of_a_batch() -> None:
         CalibrationMonitor(of_batch(), interval_alpha=0.05)
     with pytest.raises(fb.InputError, match="for a batch fit without population="):
         fb.assess.check_certificate(of_batch(), *rows(500, 3))
+    report = fb.report.assess_model(of_batch(), *rows(500, 3))
+    assert (report.verdict, report.certificates[0].about) == ("not tested", "batch")
+    assert "not tested" in fb.report.render_report(report)
 
 
 def test_a_batch_takes_no_sampling_rate() -> None:

@@ -337,6 +337,7 @@ def test_trade_off_rows_are_the_promises() -> None:
     assert [row.n_bins for row in theory.trade_off(2)] == [1]
     assert [row.n_bins for row in theory.trade_off(50, n_bins=[7, 3, 3])] == [3, 7]
     refused(GuaranteeError, "take at most 5 bins", theory.trade_off, 10, n_bins=[6])
+    refused(InputTypeError, r"n_bins is 5; give a list of numbers of bins, such as \[5, 10\]", theory.trade_off, 10, n_bins=5)
     refused(InputError, "n is 1", theory.trade_off, 1)
 
 

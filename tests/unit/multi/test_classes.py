@@ -235,6 +235,10 @@ def test_float32_rows_may_be_off_by_more() -> None:
     TopLabelBinning().fit(off, Y)
     with pytest.raises(fb.InputError, match=r"row 0 of P sums to 1\.0000"):
         TopLabelBinning().fit(off.astype(np.float64), Y)
+    half = P.astype(np.float16)
+    with pytest.raises(fb.InputError, match=r"P.astype\(float\) / P.astype\(float\).sum\(axis=1, keepdims=True\) scales"):
+        TopLabelBinning().fit(half / half.sum(axis=1, keepdims=True), Y)
+    TopLabelBinning().fit(half.astype(float) / half.astype(float).sum(axis=1, keepdims=True), Y)
     assert TopLabelBinning().fit(single, Y).model_ == TopLabelBinning().fit(single.tolist() and single, Y.tolist()).model_
 
 

@@ -169,6 +169,15 @@ def test_bins_of_another_model() -> None:
     assert cal.model_.ties == "random"
 
 
+def test_a_fitted_calibrator_brings_its_range_of_scores_too() -> None:
+    scores, labels, weights = rows()
+    other = fb.UniformMassBinning(4, score_range=(-1.0, 2.0)).fit(scores, labels)
+    fits = [ImportanceWeightedBinning(partition=given).fit(scores, labels, weights) for given in (other, other.model_)]
+    by_fit, by_model = (fit.model_._replace(provenance=None) for fit in fits)  # which names what the bins are of
+    assert by_fit == by_model
+    assert by_fit.score_range == (-1.0, 2.0)
+
+
 def test_a_bin_without_samples_is_left_open() -> None:
     cal = ImportanceWeightedBinning(partition=[0.5, 0.9]).fit([0.1, 0.2, 0.95], [0, 1, 1], [1.0, 2.0, 1.0])
     assert cal.model_.values[1] == 0.5
@@ -343,6 +352,7 @@ def fit(
         (lambda: fit(labels=[0, 1, 2, 1]), r"labels\[2\] is 2"),
         (lambda: fit(partition=[0.5, 0.4]), r"partition\[1\] is 0.4, not above partition\[0\].*edges must rise strictly"),
         (lambda: fit(partition=[np.nan]), r"partition\[0\] is NaN"),
+        (lambda: fit(partition=[1.5]), r"partition\[0\] is 1.5, outside \[0, 1\]"),
         (lambda: fit(partition=None, n_bins=3), "4 samples are too few for n_bins=3"),
         (lambda: fit(partition=None, n_bins=3, scheme="ums"), "puts 2 of 4 samples"),
         (lambda: fit(partition=None, n_bins=1, scheme="ze"), "choose one of 'umd', 'ums'"),
@@ -354,6 +364,17 @@ def fit(
         (lambda: fit(estimator="counted-mass", source_scores=[0.1]), "needs source_scores and target_scores"),
         (lambda: fit(estimator="counted-mass", source_scores=[0.1], target_scores=[0.2]), "no target score is in bin 1"),
         (lambda: fit(estimator="counted-mass", source_scores=[], target_scores=[0.2]), "source_scores is empty"),
+        (lambda: fit(estimator="known-mass", relative_mass=["a", 1.0]), "relative_mass must be numbers, one per bin"),
+        (
+            lambda: fit(estimator="counted-mass", source_scores=[0.1, np.nan], target_scores=[0.2]),
+            r"source_scores\[1\] is NaN; remove such rows",
+        ),
+        (
+            lambda: fit(estimator="counted-mass", source_scores=[0.1, 0.7], target_scores=[2.0, 0.2]),
+            r"target_scores\[0\] is 2.0, outside \[0, 1\]; pass probabilities",
+        ),
+        (lambda: fit().interval(weight_bound={}), "weight_bound must be one number, or one per bin"),
+        (lambda: fit().interval(weight_bound=2.0, weight_error="a"), "weight_error must be a real number"),
         (lambda: fit(target_scores=[0.2]), "for estimator='counted-mass', not 'self-normalised'"),
         (lambda: fit().interval(), "weight_bound is None.*among the samples, 2, is only a lower bound"),
         (lambda: fit().interval(weight_bound=1.5), "a weight in bin 0 is 2, above the weight_bound 1.5"),

@@ -69,6 +69,19 @@ def test_of_predictions() -> None:
     assert display.plot().ax_ is not first
 
 
+@pytest.mark.parametrize("kind", ["float", "object", "Int64", "category"])
+def test_a_missing_class_is_not_another_class(kind: str) -> None:
+    pd = pytest.importorskip("pandas")
+    classes = {
+        "float": np.array([1.0, np.nan, 0.0]),
+        "object": np.array(["a", None, "b"], object),
+        "Int64": pd.array([1, pd.NA, 0], "Int64"),
+        "category": pd.Categorical(["a", None, "b"]),
+    }[kind]
+    with pytest.raises(fb.InputError, match=r"y_true\[1\] is missing; remove rows without a label"):
+        ReliabilityDisplay.from_predictions(classes, [0.2, 0.5, 0.7], pos_label=classes[0])
+
+
 def test_mistakes() -> None:
     clf = CalibratedClassifier(random_state=0)
     with pytest.raises(NotFittedError):
