@@ -247,7 +247,7 @@ def load_with_vectors(path: str) -> BinnedModel | ModelSet | VectorModel:
     from fastbin.model_set import read
 
     data = _read(path)
-    if not (data.lstrip().startswith(b"{") and b'"fastbin"' in data):
+    if not (data.lstrip().startswith(b"{") and re.search(rb'"fastbin"\s*:\s*"(model|set|vector)"', data)):
         loaded: BinnedModel | ModelSet | VectorModel = _named(path, read, data)
         return loaded
     made = "model.fbm" if path == "-" else Path(path).with_suffix(".fbm")

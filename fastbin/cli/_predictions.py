@@ -12,6 +12,7 @@ from fastbin._base.errors import FastbinWarning, InputError
 from fastbin.cli._console import is_typed, working
 from fastbin.cli._files import FileDigests, display_name
 from fastbin.cli._tables import RowOptions, subject_of
+from fastbin.tables.table import check_apart
 
 if TYPE_CHECKING:
     from fastbin.assess import Validation
@@ -80,6 +81,8 @@ def validate_file(
     options = _checked(asked, test_level)
     digests = FileDigests()
     table = rows.open(file, watch=digests.watch)
+    for role, column in (("grade", asked.by), ("day", asked.day), ("cluster", asked.cluster)):
+        check_apart(role, column, label=rows.label_column(table))
     names = NamedColumns(
         table.check_column(str(asked.predictions)), rows.label_column(table),
         **{name: None if column is None else table.check_column(column) for name, column in

@@ -33,7 +33,7 @@ from fastbin.cli._tables import (
 )
 from fastbin.guarantees.certificate import label_words
 from fastbin.io import Table
-from fastbin.tables.table import arrow
+from fastbin.tables.table import arrow, check_apart
 
 if TYPE_CHECKING:
     from fastbin.assess import GroupAudit, PredictionCheck
@@ -155,6 +155,8 @@ def check_column(
     table = rows.open(file)
     columns = {"p": table.check_column(predictions), "labels": rows.label_column(table), **rows.weight_column(table)}
     texts = {argument: table.check_column(name) for argument, name in names.items() if name is not None}
+    for argument, name in names.items():
+        check_apart("grade" if argument == "by" else argument, name, label=columns["labels"])
     read = read_rows(table, columns, texts, label="labels", positive=rows.positive, whole=("sample_weight",))
     arrays, keys = read.arrays, {argument: as_keys(text) for argument, text in read.texts.items()}
     with errors_in(table, columns | texts), working("testing"), warnings.catch_warnings():

@@ -24,7 +24,7 @@ from fastbin.cli._tables import RowOptions, as_keys, check_held, errors_in, is_v
 from fastbin.io import Table
 from fastbin.tables.files import ColumnReader
 from fastbin.tables.replay import Replay
-from fastbin.tables.table import arrow
+from fastbin.tables.table import arrow, check_apart
 
 if TYPE_CHECKING:
     from fastbin._fit.calibrator import Calibrator
@@ -331,6 +331,7 @@ def _fit_clusters(
     from fastbin.assess.clusters import agreement_of
 
     columns, keys = rows.columns(table), {"cluster": table.check_column(cluster)}
+    check_apart("cluster", cluster, label=columns["labels"])
     read = read_rows(table, columns, keys, label="labels", positive=rows.positive)
     calibrator._event = event_of(rows.positive)
     with errors_in(table, columns | keys), working("fitting"), warnings.catch_warnings(record=True) as caught:

@@ -21,6 +21,7 @@ from fastbin.cli._files import FileDigests, Output, check_inputs, check_target, 
 from fastbin.cli._show import print_table
 from fastbin.cli._tables import KeyOptions, KeySource, LabelledColumns, RowOptions, errors_in
 from fastbin.io import Table
+from fastbin.tables.table import check_apart
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -152,7 +153,10 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: RowOptions, key
     if model.is_set and keys.column is not None:
         raise InputError("--tie-key does not go with a set in this command; ties are broken by row number and --seed")
     labelled = LabelledColumns(model, table, rows)
-    source = None if keys.column is None else KeySource(table, keys)
+    source = None
+    if keys.column is not None:
+        source, others = KeySource(table, keys), rows.columns(table)
+        check_apart("tie key", keys.column, score=others["scores"], label=others["labels"])
     needs_key = not model.is_set and model.needs_key
     batches = labelled.batches("counting outcomes", keys=source if needs_key else None, is_part=not model.is_set)
     for arrays, _, columns, first_row in batches:

@@ -11,6 +11,7 @@ from fastbin.cli import _options as options
 from fastbin.cli._console import console, show, text_table, working
 from fastbin.cli._files import check_inputs, display_name, load_model
 from fastbin.cli._tables import KeyOptions, KeySource, RowOptions, errors_in, read_rows
+from fastbin.tables.table import check_apart
 
 if TYPE_CHECKING:
     from fastbin.decide import Performance
@@ -54,6 +55,7 @@ def command(
     check_inputs(MODEL=model, FILE=file)
     loaded, table = load_model(model), rows.open(file)
     columns = {"scores": rows.score_column(table)}
+    check_apart("tie key", keys.column, score=columns["scores"])
     arrays = read_rows(table, columns, {}, keys=KeySource(table, keys)).arrays
     with errors_in(table, columns), working("counting"):
         found = performance(loaded, threshold=threshold, alpha=alpha, about=about, cost=cost, **arrays)

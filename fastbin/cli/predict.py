@@ -28,7 +28,7 @@ from fastbin.cli._tables import (
 )
 from fastbin.io import Table
 from fastbin.tables.columns import read_numbers, read_text
-from fastbin.tables.table import PARQUET_SUFFIXES, arrow
+from fastbin.tables.table import PARQUET_SUFFIXES, arrow, check_apart
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -93,6 +93,8 @@ def command(
             )
         scorer = VectorWriter(loaded, table, rows, column=column, nan=nan)
     else:
+        if keys.column is not None and rows.classes is None:
+            check_apart("tie key", keys.column, score=rows.score_column(table))
         scorer = Scorer(loaded, table, rows, KeySource(table, keys), column=column, alpha=interval, at=at, nan=nan)
     out.write(lambda opened: scorer.write(opened, output))
     if interval is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -132,9 +133,11 @@ class Wanted(NamedTuple):
         return opened
 
     @staticmethod
-    def is_page(path: str) -> bool:
-        """Whether this file is to be the page, and not JSON."""
-        return not path.lower().endswith(".json")
+    def write(outs: list[tuple[str, Output]], page: Callable[[], str], text: str) -> None:
+        """Write the page, or the JSON, to each; the page is drawn before anything is written."""
+        texts = [text if path.lower().endswith(".json") else page() for path, _ in outs]
+        for (_, out), each in zip(outs, texts, strict=True):
+            out.write(each.encode("utf8"))
 
     def console(self) -> Console:
         """Where the result is told: not where the page is printed."""
@@ -159,9 +162,7 @@ def _report_model(
     content = report_dict(assessment, filing, names[0], names[1], monitor)
     shown = {**wanted.about_page, **about_rows, "model_source": names[0], "test_source": names[1], "monitor": monitor}
     with working("drawing"):
-        for path, out in outs:
-            text = render_report(assessment, **shown) if wanted.is_page(path) else json_text(content) + "\n"
-            out.write(text.encode("utf8"))
+        wanted.write(outs, lambda: render_report(assessment, **shown), json_text(content) + "\n")
     if wanted.as_json:
         say_json(content)
     elif not wanted.quiet:
@@ -224,9 +225,7 @@ def _report_predictions(
     shown = {"files": files, "columns": columns, "test_source": name, "before": earlier, **wanted.about_page}
     with working("drawing"), as_written(name if before is None else display_name(before)):
         found = found if earlier is None else since(earlier, found)
-        for path, out in outs:
-            text = render_report(found, **shown) if wanted.is_page(path) else found.to_json()
-            out.write(text.encode("utf8"))
+        wanted.write(outs, lambda: render_report(found, **shown), found.to_json())
     if wanted.as_json:
         say(found.to_json().rstrip("\n"))
     elif not wanted.quiet:

@@ -210,8 +210,14 @@ def check_roles(score: str, label: str, weight: str | None = None, segment: str 
     """Refuse one column as two of these. Segments may be those of equal scores, or of equal weights."""
     roles = {"score": score, "label": label, "weight": weight, "segment": segment}
     for one, other in (("score", "label"), ("score", "weight"), ("label", "weight"), ("label", "segment")):
-        if roles[one] == roles[other]:
-            raise InputError(f"the column {roles[one]!r} is both {one} and {other}", "name another column for one of them")
+        check_apart(other, roles[other], **{one: roles[one]})
+
+
+def check_apart(role: str, name: str | None, **others: str | None) -> None:
+    """Refuse a column in this role that has one of the others as well."""
+    for other, column in others.items():
+        if name is not None and name == column:
+            raise InputError(f"the column {name!r} is both {other} and {role}", "name another column for one of them")
 
 
 def sliced(batches: Iterable[Any], chunk_rows: int) -> Iterator[Any]:

@@ -410,6 +410,8 @@ def test_without_matplotlib_there_is_no_report_and_its_extra_is_told() -> None:
         == f"error: reports need matplotlib, {INSTALL.replace(install_command('cli'), install_command('plots'))}"
     )
     assert sorted(os.listdir()) == ["m.fbm", "scores.csv"]
+    assert run_without({"matplotlib"}, ["report", "m.fbm", "scores.csv", "-o", "r.json", "-o", "report.html"]).returncode == 1
+    assert sorted(os.listdir()) == ["m.fbm", "scores.csv"]
     assert run_without({"matplotlib"}, ["assess", "m.fbm", "scores.csv"]).returncode == 0
 
 

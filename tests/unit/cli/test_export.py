@@ -258,8 +258,9 @@ def test_commands_that_need_the_file_name_the_way_from_json() -> None:
     )
     piped = run("predict", "-", "new.csv", input=Path("credit.json").read_bytes(), code=1).stderr
     assert "make it: fastbin export - -o model.fbm" in piped
-    Path("other.json").write_text('{"a": 1}')
-    assert "fastbin export" not in refusal("predict", "other.json", "new.csv", code=1)
+    for other in ('{"a": 1}', '{"fastbin": "0.2.0", "accept_above": 0.7}'):
+        Path("other.json").write_text(other)
+        assert "fastbin export" not in refusal("predict", "other.json", "new.csv", code=1)
 
 
 def test_inspect_refuses_what_it_refused() -> None:

@@ -55,6 +55,14 @@ def test_an_alarm_and_its_exit_code() -> None:
     assert output == monitored("drift.csv", "--tolerance", "0.05")  # without --exit-code all went well
 
 
+@pytest.mark.parametrize(("column", "role"), [("p", "score"), ("y", "label")])
+def test_scores_and_labels_are_no_keys(column: str, role: str) -> None:
+    """Whoever ties by its label is counted where that suits it, which raises alarms without a cause."""
+    write("day.csv", 2000, 1.0, 1)
+    told = monitored("day.csv", "--tie-key", column, "--salt", "s", code=1)
+    assert f"the column '{column}' is both {role} and tie key; name another column for one of them" in told
+
+
 def test_json_is_the_report_of_the_class() -> None:
     scores, labels = write("drift.csv", 1000, 0.8, 3)
     monitor = CalibrationMonitor(fb.load("m.fbm"), alpha=0.1, tolerance=0.01, interval_alpha=0.2)

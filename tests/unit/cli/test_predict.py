@@ -277,6 +277,7 @@ def test_missing_scores_propagate_on_request() -> None:
             ["m.fbm", "new.csv", "--score", "number", "-o", "out.csv"],
             "new.csv, line 4, column number: the value is 2.0, outside",
         ),
+        (["m.fbm", "new.csv", "--score", "p", "--tie-key", "p", "--salt", "s"], "the column 'p' is both score and tie key"),
         (["m.fbm", "new.csv", "--column", "note", "-o", "out.csv"], "new.csv has a column 'note' already"),
     ],
 )

@@ -90,6 +90,12 @@ def test_what_does_not_go_together_is_refused(arguments: list[str], message: str
     assert ("--asset-correlation is 1.5" if "1.5" in arguments else message) in found.stderr
 
 
+@pytest.mark.parametrize(("option", "role"), [("--by", "grade"), ("--cluster", "cluster"), ("--day", "day")])
+def test_the_label_is_nothing_else(option: str, role: str) -> None:
+    found = run("t.csv", "--predictions", "pd", "--label", "y", option, "y")
+    assert (found.exit_code, f"the column 'y' is both label and {role}" in found.stderr) == (1, True)
+
+
 def test_bad_values_are_told_by_their_line() -> None:
     Path("bad.csv").write_text("grade,pd,y\nA,0.1,0\nA,1.5,1\n")
     assert "line 3, column pd" in run("bad.csv", "--predictions", "pd").stderr
