@@ -23,7 +23,7 @@ from fastbin.model_set import ModelSet
 from fastbin.tables.columns import is_text, scores_of
 from fastbin.tables.opening import Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, is_whole, sql_table
-from fastbin.tables.table import as_plain, check_column, in_native_order, polars, pyarrow, with_plain_names
+from fastbin.tables.table import as_plain, check_column, natively, polars, pyarrow, with_plain_names
 from fastbin.vector_model import as_vector_model
 
 OUTPUT = "probability"
@@ -418,7 +418,7 @@ def as_arrow(column: Any) -> Any:
         column = column.to_arrow()
     elif not isinstance(column, (pa.Array, pa.ChunkedArray)):
         try:
-            column = pa.Array.from_pandas(in_native_order(column))
+            column = pa.Array.from_pandas(natively(column))
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise InputTypeError(f"the column {column.name!r} holds values of several types: {error}") from error
         except pa.ArrowNotImplementedError as error:

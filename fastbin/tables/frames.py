@@ -214,9 +214,9 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
     if package == "pyarrow":
         table = _checked(table.select(wanted), names)
     elif package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table[wanted].dtypes):
-        table = _checked(pyarrow().Table.from_pandas(in_native_order(table[wanted]), preserve_index=False), names)
+        table = _checked(pyarrow().Table.from_pandas(in_native_order(table, wanted), preserve_index=False), names)
     elif package in ("pandas", "dask", "dask_expr"):
-        table = in_native_order(table[wanted].reset_index(drop=True))
+        table = in_native_order(table, wanted).reset_index(drop=True)
     try:
         return narwhals().from_native(table).select(*wanted)
     except TypeError as error:

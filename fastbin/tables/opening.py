@@ -266,7 +266,7 @@ def _of_pandas(frame: Any) -> Stream | None:
     def read(names: list[str]) -> Iterator[Any]:
         pa = pyarrow()
         try:
-            table = pa.Table.from_pandas(in_native_order(frame[names]), preserve_index=False)
+            table = pa.Table.from_pandas(in_native_order(frame, names), preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise InputTypeError(f"the data frame has a column of several types: {', '.join(map(str, error.args))}") from error
         except pa.ArrowNotImplementedError as error:

@@ -159,15 +159,23 @@ def suffixes(path: str) -> tuple[str, str | None]:
     return name.suffix.lower(), compression
 
 
-def in_native_order(columns: Any) -> Any:
-    """A column or a frame of pandas or Dask whose numbers have the byte order of this machine, which PyArrow takes alone."""
-    dtypes = columns.dtypes if hasattr(columns, "columns") else {columns.name: columns.dtype}
-    swapped = {
-        name: dtype.newbyteorder("=") for name, dtype in dtypes.items() if isinstance(dtype, np.dtype) and not dtype.isnative
-    }
-    if not swapped:
-        return columns
-    return columns.astype(swapped if hasattr(columns, "columns") else swapped[columns.name])
+def in_native_order(frame: Any, names: Sequence[str]) -> Any:
+    """These columns of a frame of pandas or Dask, numbers in the byte order of this machine, which PyArrow takes alone.
+
+    One by one, as older versions of pandas do not select several of the other order.
+    """
+    dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
+    swapped = {name: natively(frame[name]) for name in names if _is_swapped(dtypes[name])}
+    return (frame.assign(**swapped) if swapped else frame)[list(names)]
+
+
+def natively(column: Any) -> Any:
+    """A column of pandas or Dask whose numbers have the byte order of this machine."""
+    return column.astype(column.dtype.newbyteorder("=")) if _is_swapped(column.dtype) else column
+
+
+def _is_swapped(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and not dtype.isnative
 
 
 def as_plain(column: Any) -> Any:
