@@ -213,10 +213,10 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
     """These columns as a frame of Narwhals, of values that are compared as themselves, without an index."""
     if package == "pyarrow":
         table = _checked(table.select(wanted), names)
-    elif package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table[wanted].dtypes):
-        table = _checked(pyarrow().Table.from_pandas(in_native_order(table, wanted), preserve_index=False), names)
     elif package in ("pandas", "dask", "dask_expr"):
         table = in_native_order(table, wanted).reset_index(drop=True)
+        if package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table.dtypes):
+            table = _checked(pyarrow().Table.from_pandas(table, preserve_index=False), names)
     try:
         return narwhals().from_native(table).select(*wanted)
     except TypeError as error:
