@@ -473,12 +473,17 @@ def as_counts(values: Any, name: str) -> Int64s:
     return array.astype(np.int64, copy=False)
 
 
+def as_doubles(values: Any, name: str, called: str = "numbers, one per bin") -> Float64s:
+    """Numbers as float64; an error that names the argument for what holds others."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"must be {called}: {error}", argument=name) from error
+
+
 def as_sums(values: Any, name: str, shape: tuple[int, ...] | None = None) -> Float64s:
     """Sums of numbers that are not negative, one per bin; of this shape, where one is given."""
-    try:
-        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"must be numbers, one per bin: {error}", argument=name) from error
+    array = np.atleast_1d(as_doubles(values, name))
     if array.ndim != 1 or (shape is not None and array.shape != shape):
         bins = "" if shape is None else f" for {shape[0]} bins"
         raise InputError(f"has shape {array.shape}{bins}", "every bin needs one", argument=name)

@@ -164,9 +164,10 @@ class StreamingBinning(State, NativeStream):
         self, partition: Any, *, continue_fit: bool = False, score_range: tuple[float, float] | None = (0.0, 1.0)
     ) -> None:
         self._counted_in = as_partition(partition, score_range)
-        if check_flag(continue_fit, "continue_fit"):
+        goes_on = check_flag(continue_fit, "continue_fit")
+        if goes_on:
             require_continuable(self._counted_in)
-        self._begin(self._counted_in, bool(continue_fit))
+        self._begin(self._counted_in, goes_on)
 
     @classmethod
     def from_scores(

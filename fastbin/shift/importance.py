@@ -14,6 +14,7 @@ from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError, NotFittedError
 from fastbin._fit.calibrator import Calibrator
+from fastbin.intervals.binomial import as_doubles
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -293,10 +294,7 @@ def _spans(n: int, width: int) -> Iterator[slice]:
 def _grid(values: Any, name: str, low: int, high: int, size: int) -> Float64s:
     if values is None:
         return np.logspace(low, high, size)
-    try:
-        grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"must be a number or a sequence of numbers: {error}", argument=name) from error
+    grid = np.atleast_1d(as_doubles(values, name, "a number or a sequence of numbers"))
     if grid.ndim != 1 or grid.size == 0:
         raise InputTypeError(f"must be a number or a sequence of numbers, got shape {grid.shape}", argument=name)
     bad = ~((grid > 0.0) & np.isfinite(grid))

@@ -227,7 +227,7 @@ class LabelShift(Calibrator):
             problem = f"is {'missing' if label_sums is None else 'given'}, and method is {method!r}"
             raise InputError(problem, argument="label_sums")
         if method != "labels":
-            self._source_rows(model, None, None, None)  # which cuts would be of
+            self._refuse_idle_cuts()
             return self._move(model, *self._rate_by(method, model, None, None, counts=counts))
         samples, ones = check_counts(counts, label_sums, model.n_bins)
         if not samples.any():
@@ -266,9 +266,7 @@ class LabelShift(Calibrator):
     def _source_rows(self, model: BinnedModel, scores: Any, labels: Any, positive: Any) -> tuple[Array, Array] | None:
         """Scores and labels of the source, where they are given."""
         if scores is None and labels is None:
-            if self.cuts is not None:
-                remedy = "cuts are of source_scores and source_labels: give these, or leave cuts out"
-                raise InputError("is given without source rows", remedy, argument="cuts")
+            self._refuse_idle_cuts()
             return None
         if scores is None or labels is None:
             missing = "source_scores" if scores is None else "source_labels"
@@ -282,6 +280,11 @@ class LabelShift(Calibrator):
         ones = check_labels(labels, "source_labels", positive=positive)
         check_same_length(source_scores=checked, source_labels=ones)
         return checked, ones
+
+    def _refuse_idle_cuts(self) -> None:
+        if self.cuts is not None:
+            remedy = "cuts are of source_scores and source_labels: give these, or leave cuts out"
+            raise InputError("is given without source rows", remedy, argument="cuts")
 
     def _cuts(self, model: BinnedModel) -> Float64s:
         if self.cuts is not None:

@@ -24,12 +24,13 @@ from fastbin._base.checks import (
     check_seed,
     check_unit_interval,
 )
-from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.errors import InputError
 from fastbin._base.frames import check_same_index
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import check_per_bin
 from fastbin.guarantees.evidence import is_stratified
 from fastbin.intervals import clopper_pearson
+from fastbin.intervals.binomial import as_doubles
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
 
@@ -294,10 +295,7 @@ def rate_by_likelihood(
 
 def _as_probabilities(values: Any, shape: tuple[int, ...], name: str) -> Float64s:
     """Numbers from 0 to 1 of this shape."""
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"must be probabilities: {error}", argument=name) from error
+    array = as_doubles(values, name, "probabilities")
     if array.shape != shape:
         raise InputError(f"has shape {array.shape}", f"it must be {shape}", argument=name)
     bad = np.flatnonzero(~((array >= 0.0) & (array <= 1.0)))

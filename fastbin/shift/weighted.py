@@ -18,7 +18,7 @@ from fastbin._base.checks import (
     check_scores,
     refuse_first,
 )
-from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
+from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import Partition, tally_bins
@@ -29,6 +29,7 @@ from fastbin.intervals import (
     sidak,
     weighted_empirical_bernstein,
 )
+from fastbin.intervals.binomial import as_doubles
 from fastbin.intervals.weighted import ROUNDING, positive_per_bin, theorem7, theorem10
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
@@ -96,10 +97,7 @@ def check_weights(weights: Any) -> Float64s:
 
 def check_relative_mass(relative_mass: Any, n_bins: int) -> Float64s:
     """P_source(bin) / P_target(bin) for each bin."""
-    try:
-        masses = np.asarray(relative_mass, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"must be numbers, one per bin: {error}", argument="relative_mass") from error
+    masses = as_doubles(relative_mass, "relative_mass")
     if masses.shape != (n_bins,):
         remedy = f"give one number for each of the {n_bins} bins"
         raise InputError(f"has shape {masses.shape}", remedy, argument="relative_mass")
@@ -289,10 +287,7 @@ def check_limits(limits: WeightLimits, rows: WeightedRows, n_bins: int) -> None:
             f"{rows.weights.max(initial=0.0):g}, is only a lower bound on it)",
             argument="weight_bound",
         )
-    try:
-        bound = np.asarray(limits.weight_bound, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(f"must be one number, or one per bin: {error}", argument="weight_bound") from error
+    bound = as_doubles(limits.weight_bound, "weight_bound", "one number, or one per bin")
     if bound.shape not in ((), (n_bins,)):
         remedy = f"give one number, or one for each of the {n_bins} bins"
         raise InputError(f"has shape {bound.shape}", remedy, argument="weight_bound")

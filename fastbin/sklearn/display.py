@@ -147,7 +147,10 @@ class ReliabilityDisplay:
 def _is_class(y_true: Any, pos_label: Any) -> Bools:
     """Whether each class is this one; a missing one is refused, which would count as another."""
     classes = np.asarray(y_true)
-    missing = np.array([is_missing(value) for value in classes.ravel().tolist()], np.bool_)
+    if classes.dtype == object:
+        missing = np.array([is_missing(value) for value in classes.ravel().tolist()], np.bool_)
+    else:
+        missing = np.asarray(classes != classes)  # NaN
     if missing.any():
         at = int(np.argmax(missing))
         raise InputError("is missing", "remove rows without a label", argument="y_true", at=at)
