@@ -50,9 +50,9 @@
  *   functions may, as the C library does). On failure an out-parameter that receives a model is set to NULL; arrays
  *   may have been partly written.
  *
- *   Pointers are required unless a comment says "may be NULL". Functions that make, read or write a model and the batch
- *   functions return FASTBIN_ERROR_ARGUMENT for a missing one. The model itself when scoring, and the value or bin of the
- *   *_one() functions, are on the hot path and are not checked.
+ *   Pointers are required unless a comment says "may be NULL". Functions that make, read, write or merge an object and the
+ *   batch functions return FASTBIN_ERROR_ARGUMENT for a missing one. What the *_one() functions and those that return a number
+ *   or a pointer are given is on the hot path, or one read, and is not checked.
  *
  * OWNERSHIP AND THREADS
  *

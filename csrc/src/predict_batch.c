@@ -49,7 +49,7 @@ fastbin_status fastbin_check_rows(const fastbin_rows *rows, const void *out) {
 }
 
 static fastbin_status begin(batch *b, const fastbin_model *model, const fastbin_rows *rows, const void *out) {
-  fastbin_status status = fastbin_check_rows(rows, out);
+  fastbin_status status = model ? fastbin_check_rows(rows, out) : FASTBIN_ERROR_ARGUMENT;
   if (status != FASTBIN_OK) return status;
   b->model = model;
   b->rows = rows;
@@ -349,7 +349,7 @@ static fastbin_status assign_rows(const fastbin_model *model, const fastbin_rows
 }
 
 fastbin_status fastbin_assign(const fastbin_model *model, const fastbin_rows *rows, int32_t *bins, size_t *bad_row) {
-  return assign_rows(model, rows, model->bin_of_step, bins, bad_row);
+  return assign_rows(model, rows, model ? model->bin_of_step : NULL, bins, bad_row);
 }
 
 fastbin_status fastbin_step(const fastbin_model *model, const fastbin_rows *rows, int32_t *steps, size_t *bad_row) {

@@ -158,7 +158,7 @@ static fastbin_status check_labels(const uint8_t *labels, size_t n_rows, size_t 
 fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows *rows, const uint8_t *labels,
                                      int32_t *bins, size_t *bad_row) {
   size_t bad_score = 0;
-  fastbin_status status = fastbin_assign(stream->partition, rows, bins, &bad_score);
+  fastbin_status status = stream ? fastbin_assign(stream->partition, rows, bins, &bad_score) : FASTBIN_ERROR_ARGUMENT;
   if (status == FASTBIN_ERROR_SCORE_NAN || status == FASTBIN_ERROR_SCORE_RANGE) {
     if (labels && check_labels(labels, bad_score, bad_row) != FASTBIN_OK) return FASTBIN_ERROR_ARGUMENT; /* it comes first */
     if (bad_row) *bad_row = bad_score;
@@ -186,7 +186,7 @@ int fastbin_stream_has_variance(const fastbin_stream *stream) { return stream->h
 
 fastbin_status fastbin_stream_tally(const fastbin_stream *stream, int64_t *counts, int64_t *label_sums,
                                     double *running_variances) {
-  if (running_variances && !stream->has_variance) return FASTBIN_ERROR_ARGUMENT;
+  if (!stream || (running_variances && !stream->has_variance)) return FASTBIN_ERROR_ARGUMENT;
   for (int32_t b = 0; b < stream->spec.n_bins; b++) {
     if (counts) counts[b] = stream->tallies[b].count;
     if (label_sums) label_sums[b] = stream->tallies[b].label_sum;
@@ -242,11 +242,13 @@ static void leave_shift(fastbin_model_spec *spec) {
 }
 
 fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_model **model) {
-  fastbin_model_spec spec = stream->spec;
+  fastbin_model_spec spec;
   struct columns columns;
   fastbin_status status;
   if (!model) return FASTBIN_ERROR_ARGUMENT;
   *model = NULL;
+  if (!stream) return FASTBIN_ERROR_ARGUMENT;
+  spec = stream->spec;
   if (!allocate_columns(&columns, (size_t)spec.n_bins)) return FASTBIN_ERROR_MEMORY;
   fastbin_stream_tally(stream, columns.counts, columns.label_sums, NULL);
   for (int32_t b = 0; b < spec.n_bins; b++) {

@@ -35,13 +35,18 @@ def printable(text: str, *, keep: str = "") -> str:
     )
 
 
-def first_few(items: Sequence[Any], limit: int, say: Callable[[Any], str] = str) -> str:
+def named(name: Any) -> str:
+    """A name of a class, a cell or a column: it has no ends of lines."""
+    return printable(str(name))
+
+
+def first_few(items: Sequence[Any], limit: int = 8, say: Callable[[Any], str] = named) -> str:
     """A list in words, the first few of many.
 
     >>> first_few(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
-    return ", ".join(map(say, items[:limit])) + (f" and {len(items) - limit} more" if len(items) > limit else "")
+    return ", ".join(map(say, items[:limit])) + (f" and {len(items) - limit:,} more" if len(items) > limit else "")
 
 
 NOISE = 1e-12  # what is smaller may be the rounding of sums, and is shown as 0

@@ -12,7 +12,7 @@ from fastbin._base import html
 from fastbin._base.array_types import Float64s
 from fastbin._base.checks import check_alpha, check_unit_interval
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.shown import printable
+from fastbin._base.shown import first_few, printable
 from fastbin._base.table import Columns, Table, as_html, as_records, as_text
 from fastbin.assess.catalogue import APPROXIMATE, CATALOGUE
 from fastbin.assess.cell_curves import Blocks, brier_parts, cumulative, distances, draw, log_parts, smooth_ece
@@ -164,9 +164,8 @@ class CalibrationTests(Table):
         tested = "" if exact is None else f", exact p{by_itself} {p_is(exact.value.p_value or 0.0)}"
         parts = [f"Calibration is {self.verdict} by {rows} (level {self.test_level:g}{tested})"]
         if self.n_grades:
-            names = [printable(str(row.scope)) for row in self._wrong_grades()]
-            named = names if len(names) <= MOST_NAMED else [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED:,} more"]
-            where = f"in {', '.join(named)}" if names else "in none"
+            names = [row.scope for row in self._wrong_grades()]
+            where = f"in {first_few(names, MOST_NAMED)}" if names else "in none"
             parts.append(f"of {self.n_grades:,} grades {where} after Holm's adjustment")
         others = [row.test for row in self.figures if row.scope is None and row.test not in _EXACT and self._is_small(row)]
         if others:

@@ -13,7 +13,7 @@ from fastbin._base.checks import check_alpha, check_choice, check_seed
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import printable
+from fastbin._base.shown import first_few
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.clusters import ALL, Agreement, agreement_of, cluster_intervals, one_per_cluster, rows_of_grades
 from fastbin.assess.label_sums import tails_of_ones
@@ -97,8 +97,8 @@ class PredictionCheck(Judged):
         rest = f"({evidence}). {by_itself}{NEW_ROWS.rstrip('.')}"
         if self.verdict == NOT_CONTRADICTED:
             return f"{not_shown(self.side, rows)} {rest}"
-        wrong = {word: [printable(str(name)) for name, own in self._graded if own == word] for word in (TOO_LOW, TOO_HIGH)}
-        told = [f"too {word[4:]} in {', '.join(names)}" if n_grades else word for word, names in wrong.items() if names]
+        wrong = {word: [name for name, own in self._graded if own == word] for word in (TOO_LOW, TOO_HIGH)}
+        told = [f"too {word[4:]} in {first_few(names)}" if n_grades else word for word, names in wrong.items() if names]
         return f"Calibration is contradicted by {rows}: predictions are {' and '.join(told)} {rest}"
 
     @property

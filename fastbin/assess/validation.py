@@ -17,7 +17,7 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import Key
 from fastbin._base.checks import check_alpha, check_choice, check_power, check_seed, check_unit_interval
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.shown import printable
+from fastbin._base.shown import first_few, named
 from fastbin._base.table import Columns, Table, in_words
 from fastbin._core.score import library_version
 from fastbin._fit.calibrator import Estimator
@@ -245,8 +245,7 @@ class Validation(Judged):
         told = []
         for word in (TOO_LOW, TOO_HIGH):
             names = [name_of(row) for row in deciding if row[self.deciding("verdict")] == word]
-            more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-            where = f" in {', '.join(names[:MOST_NAMED])}{more}" if self.tables else ""
+            where = f" in {first_few(names, MOST_NAMED)}" if self.tables else ""
             told += [f"{word}{where}"] if names else []
         wrong = f"predictions are {' and '.join(told)}"
         return f"Calibration is contradicted by {rows}: {wrong} ({evidence}). {self.on_all_rows}{self.seen}"
@@ -397,7 +396,7 @@ def _rounded(value: Any) -> Any:
 
 def name_of(row: dict[str, Any]) -> str:
     """The name of a row of a table: its grade, its segment, both, or its day."""
-    return " / ".join(printable(str(row[name])) for name in KEYS if name in row)
+    return " / ".join(named(row[name]) for name in KEYS if name in row)
 
 
 # ------------------------------------------------------------------------------------------------- the figures

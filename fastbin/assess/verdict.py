@@ -13,7 +13,7 @@ import numpy as np
 from fastbin._base import html
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.cells import Key
-from fastbin._base.shown import rounded_up
+from fastbin._base.shown import first_few, rounded_up
 from fastbin._base.table import Columns, Table, as_html, as_records
 from fastbin.assess.bin_tests import Sizes
 from fastbin.guarantees.certificate import event_words, name_bins, name_cell, name_cells, sureness
@@ -337,12 +337,12 @@ class SetCheck(_Check):
         level = f"{sureness(self.test_level)} for all at once"
         if self.verdict == CONTRADICTED:
             broken = self.names_with(CONTRADICTED)
-            where = (f"{name_cell(name)} ({name_bins(self[name].bins_with(CONTRADICTED))})" for name in broken[:MOST_NAMED])
-            more = f" and {len(broken) - MOST_NAMED:,} more" if len(broken) > MOST_NAMED else ""
+            where = first_few(
+                broken, MOST_NAMED, lambda name: f"{name_cell(name)} ({name_bins(self[name].bins_with(CONTRADICTED))})"
+            )
             what = f"the frequencies{of_event(self.event)} lie outside the promised range"
             return (
-                f"Contradicted by {rows}: of {models}, {what} for {', '.join(where)}{more} "
-                f"({level}; p {p_is(self.p_value)} after Bonferroni)."
+                f"Contradicted by {rows}: of {models}, {what} for {where} ({level}; p {p_is(self.p_value)} after Bonferroni)."
             )
         if self.verdict == CONFIRMED:
             return f"Confirmed by {rows}: in every bin of {models} the interval lies within what was promised ({level})."

@@ -11,6 +11,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s
 from fastbin._base.errors import InputError
+from fastbin._base.shown import first_few
 from fastbin._base.table import LONG
 from fastbin._model import view
 from fastbin._model.view import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of, why_pooled
@@ -37,9 +38,8 @@ def facts(fitted: BinnedModel | ModelSet) -> Iterator[str]:
 def _about_cells(models: ModelSet) -> Iterator[str]:
     pooled = models.pooled_cells
     if pooled:
-        named = ", ".join(map(str, pooled[:8])) + (f" and {len(pooled) - 8:,} more" if len(pooled) > 8 else "")
-        cells = f"{len(pooled):,} cell{'s' * (len(pooled) != 1)}"
-        yield f"The pool is the model of {cells} with too few samples for a model of their own: {named}{why_pooled(models)}."
+        cells, which = f"{len(pooled):,} cell{'s' * (len(pooled) != 1)}", first_few(pooled)
+        yield f"The pool is the model of {cells} with too few samples for a model of their own: {which}{why_pooled(models)}."
     if models.unknown == "pool":
         yield "Rows of other cells get the value of the pool, without an interval and without a promise."
     else:
@@ -157,9 +157,7 @@ def _word(entry: Any) -> str:
 
 
 def _about_vectors(model: VectorModel) -> Iterator[str]:
-    more = f" and {len(model.classes) - 8:,} more" if len(model.classes) > 8 else ""
-    classes = ", ".join(map(str, model.classes[:8])) + more
-    yield f"Columns are the classes {classes}."
+    yield f"Columns are the classes {first_few(model.classes)}."
     if model.keep_top:
         yield "The largest entry of a row stays the largest."
     if model.vector.mixing is not None:

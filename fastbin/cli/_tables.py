@@ -74,6 +74,8 @@ class RowOptions:
     def __post_init__(self) -> None:
         if self.segment is not None and self.classes is not None:
             raise click.UsageError("--segment and --classes exclude each other: a set has cells of one kind")
+        if self.score is not None and self.classes is not None:
+            raise click.UsageError("--score and --classes exclude each other: those of several classes are all in --classes")
         if self.inputs != "probabilities" and self.classes is None:
             raise click.UsageError("--inputs is about the columns of --classes; give these too")
         if self.delimiter == self.decimal:

@@ -12,6 +12,7 @@ from fastbin._base.errors import InputTypeError
 from fastbin._base.html import badge, bullets, escape, folded, paragraph
 from fastbin._base.html import table as html_table
 from fastbin._base.html import verdict as shown_verdict
+from fastbin._base.shown import first_few
 from fastbin._base.table import as_html, in_words
 from fastbin.assess.catalogue import CATALOGUE, title_of
 from fastbin.assess.reliability import reliability_table
@@ -127,9 +128,8 @@ def _verdict_words(found: Validation) -> str:
     if not wrong:
         what = "no row of any table" if not of_all else "no grade, segment or day"
         return f"Not contradicted: {what} differs from its predictions by more than chance explains.{of_all}"
-    names = [f"{name_of(row)} ({row[word]}, {_difference(row)})" for row in wrong[:8]]
-    more = f" and {len(wrong) - 8:,} more" if len(wrong) > 8 else ""
-    return f"Contradicted in {', '.join(names)}{more}.{of_all}"
+    where = first_few(wrong, say=lambda row: f"{name_of(row)} ({row[word]}, {_difference(row)})")
+    return f"Contradicted in {where}.{of_all}"
 
 
 def _difference(row: Mapping[str, Any]) -> str:

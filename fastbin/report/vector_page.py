@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from fastbin._base.html import folded, paragraph
-from fastbin._base.shown import outwards, rounded, rounded_up
+from fastbin._base.shown import first_few, outwards, rounded, rounded_up
 from fastbin._base.table import as_html
 from fastbin.assess import ReliabilityTable
 from fastbin.assess.verdict import NEW_ROWS
@@ -24,11 +24,10 @@ SHARES = 5  # of the columns about classes, the first are about how often a clas
 
 def model_facts(model: VectorModel) -> dict[str, str]:
     """The facts about the model, by name."""
-    vector, classes = model.vector, list(map(str, model.classes))
-    more = f" and {len(classes) - 12:,} more" if len(classes) > 12 else ""
+    vector, classes = model.vector, model.classes
     return {
         "Kind": f"a map of the whole row, of {len(classes):,} classes",
-        "Classes": ", ".join(classes[:12]) + more,
+        "Classes": first_few(classes, 12),
         "Calibration samples": f"{model.n_samples:,}",
         "Bins of evidence": "" if vector.counts is None else f"{vector.counts.shape[1]:,} of each class and of the top label",
         "Largest entry of a row": "stays the largest" if vector.keep_top else "may become another",

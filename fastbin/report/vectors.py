@@ -17,7 +17,7 @@ from fastbin._base.cells import Key, check_matrix, find_columns, refuse_other_or
 from fastbin._base.checks import check_alpha, check_same_length, check_sample_weight
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import printable, rounded
+from fastbin._base.shown import first_few, printable, rounded
 from fastbin._base.table import Columns, Table, as_html, as_records, as_text
 from fastbin.assess.reliability import by_chance
 from fastbin.assess.samples import N_BINS, ChanceLevel
@@ -147,9 +147,8 @@ class VectorCheck(Judged):
         rows, level = f"{self.n_samples:,} new rows", f"{sureness(self.test_level)} for all at once"
         if self.verdict == CONTRADICTED:
             places = [(name, self._bins_with(name)) for name, word in self.verdicts.items() if word == CONTRADICTED]
-            where = ", ".join(f"{name_cell(name)} ({name_bins(bins)})" for name, bins in places[:MOST_NAMED])
-            more = f" and {len(places) - MOST_NAMED:,} more" if len(places) > MOST_NAMED else ""
-            return f"Contradicted by {rows}: averages are farther from the truth than promised for {where}{more} ({level})."
+            where = first_few(places, MOST_NAMED, lambda place: f"{name_cell(place[0])} ({name_bins(place[1])})")
+            return f"Contradicted by {rows}: averages are farther from the truth than promised for {where} ({level})."
         if self.verdict == CONFIRMED:
             return f"Confirmed by {rows}: in every bin of every class the interval lies within what was promised ({level})."
         if self.is_calibration_set:

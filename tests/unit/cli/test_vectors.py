@@ -22,13 +22,13 @@ def run(*arguments: str, code: int = 0) -> Result:
     return result
 
 
-def model_of(has_evidence: bool = True) -> VectorModel:
+def model_of(has_evidence: bool = True, second: str = "ant\x1b[31m") -> VectorModel:
     scores = RNG.random(300)
     one = fb.CertifiedCalibration().fit(scores, RNG.random(300) < scores).model_
     counts = np.tile([[200, 40], [100, 60]], (4, 1, 1))
     evidence = (np.full((4, 1), 0.25), counts, np.tile([0.25, 0.5], (4, 1))) if has_evidence else ()
     own = VectorMap(0.5, 0.01, 1e-9, True, np.ones(3), np.zeros(3), np.full(3, 1 / 3), np.eye(3), *evidence)
-    return VectorModel._of({"cow": one, "ant\x1b[31m": one, "bee": one}, own, provenance=b"{}")
+    return VectorModel._of({"cow": one, second: one, "bee": one}, own, provenance=b"{}")
 
 
 @pytest.fixture
@@ -46,6 +46,14 @@ def test_inspect(path: str) -> None:
     assert "0.25" in shown
     assert "\x1b" not in shown
     assert str(fb.load(path).certificate(0.05)) in " ".join(run("inspect", path, "--alpha", "0.05").output.split())
+
+
+def test_a_name_ends_no_line(tmp_path: Path) -> None:
+    path = str(tmp_path / "animals.fbm")
+    model_of(second="ant\neater").save(path)
+    shown = run("inspect", path).output
+    assert "Columns are the classes cow, ant\\neater, bee." in shown
+    assert "\neater" not in shown
 
 
 def test_inspect_as_json(path: str) -> None:
