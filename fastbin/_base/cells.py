@@ -218,13 +218,10 @@ def check_matrix(
     if bad.any():
         row = int(np.argmax(bad))
         wide = "P.astype(float)" if array.dtype == np.float16 else "P"  # whose quotients are as coarse again
+        scaled = Wording(f" ({wide} / {wide}.sum(axis=1, keepdims=True) scales a matrix P of them)", ", unrounded")
         raise InputError(
             f"sums to {float(sums[row])!r}, not to 1",
-            (
-                "pass the probabilities of all classes "
-                f"({wide} / {wide}.sum(axis=1, keepdims=True) scales a matrix P of them), or ",
-                *or_logits,
-            ),
+            ("pass the probabilities of all classes", scaled, ", or ", *or_logits),
             argument=name,
             at=(row, None),
             value=float(sums[row]),

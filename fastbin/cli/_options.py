@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from fastbin._base.checks import check_alpha, check_seed
-from fastbin._base.errors import FastbinError, InputError
+from fastbin._base.errors import ArgumentError, FastbinError, InputError
+from fastbin.cli._files import display_name
 from fastbin.cli._predictions import PredictionOptions
 from fastbin.cli._tables import KeyOptions, RowOptions
 
@@ -158,7 +159,27 @@ def examples(*lines: str) -> str:
 
 # ---------------------------------------------------------------------- of several commands
 
-model = click.argument("model", type=PATH)
+
+def _in_errors(command: Command) -> Command:
+    """The same, with the name of MODEL in errors about it: the library knows it as `model`, and as the `source` of a move."""
+
+    @wraps(command)
+    def wrapped(**values: Any) -> Any:
+        try:
+            return command(**values)
+        except ArgumentError as error:
+            if error.argument not in ("model", "source") or error.at is not None or values["model"] is None:
+                raise
+            raise error.about(display_name(values["model"])) from error
+
+    return wrapped
+
+
+def model(command: Command, *, required: bool = True) -> Command:
+    """The argument MODEL."""
+    return click.argument("model", type=PATH, required=required)(_in_errors(command))
+
+
 file = click.argument("file", type=PATH)
 score = option("--score COLUMN", "The column of scores. Default: the only one with a usual name, such as p or score.")
 label = together(

@@ -306,7 +306,7 @@ class KeySource:
             self._refuse(0, f"holds {column.type}; keys are integers, ids are integers or text")
         column = without_missing(column.cast(pa.binary()))
         if column.null_count:
-            self._refuse(first_row + first_true(column.is_null()), "the value is missing")
+            self._refuse(first_row + first_true(column.is_null()), "the value is missing; give every row an id or a key")
         return column
 
     def _parse(self, column: Any, first_row: int) -> UInt64s:
@@ -325,7 +325,7 @@ class KeySource:
                 "give --salt-file FILE to hash ids",
             )
         if keys.size and int(keys.max()) > GREATEST_KEY:
-            self._refuse(first_row + int(keys.argmax()), "2**64 - 1 is reserved")
+            self._refuse(first_row + int(keys.argmax()), "2**64 - 1 is reserved; keys are from 0 to 2**64 - 2")
         return keys
 
     def _refuse(self, row: int, complaint: str) -> None:

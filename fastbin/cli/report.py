@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,7 +68,7 @@ DIFFERS = 3  # the exit code where a figure of a report differs
     "that is given; exit with 3 if one differs.", options.PATH,
 )  # fmt: skip
 @options.filing
-@click.argument("model", type=options.PATH, required=False)
+@partial(options.model, required=False)
 @click.argument("file", type=options.PATH, required=False)
 @options.assessment
 @options.predictions

@@ -385,7 +385,8 @@ def _movable(source: BinnedModel | Calibrator) -> BinnedModel:
         remedy = "fit without sampling_rate: the source rate counts the sample, and which rows were kept cancels"
         raise InputError(problem, remedy, argument="source")
     if is_moved(model):
-        raise InputError(f"source was moved already (odds ratio {model.odds_ratio:g})", "move the source model instead")
+        problem = f"was moved already (odds ratio {model.odds_ratio:g})"
+        raise InputError(problem, "move the model that it was made of instead", argument="source")
     return model
 
 

@@ -135,7 +135,8 @@ def read_text(table: Table, name: str, batch: Any, first_row: int, *, are_days: 
     column = as_text(table, name, column, first_row)
     missing = pa.compute.fill_null(pa.compute.equal(column, ""), True)
     if pa.compute.any(missing).as_py():
-        raise InputError(f"{table.place(first_row + first_true(missing))}, column {name}: the value is missing")
+        place = table.place(first_row + first_true(missing))
+        raise InputError(f"{place}, column {name}: the value is missing", "remove such rows, or name what they share")
     return column
 
 

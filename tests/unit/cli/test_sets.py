@@ -305,7 +305,7 @@ FIT_CLASSES = ["fit", "fit_classes.csv", "--label", "animal", "--classes"]
         (["assess", "regions.fbm", "test.csv", "--segment", "branch"], "test.csv, line 2, column branch: the value", 1),
         (["predict", "regions.fbm", "test.csv", "--inputs", "logits", "--segment", "region"], "--inputs is about", 2),
         (["fit", "fit.csv", "--segment", "region", "--classes", "p,y"], "exclude each other", 2),
-        (["predict", "animals.fbm", "test_classes.csv", "--score", "cat", "--classes", "cat,dog,cow"], "--score and --classes", 2),
+        (["predict", "animals.fbm", "test_classes.csv", "--score", "cat", "--classes", "cat,dog,cow"], "exclude each", 2),
         (["fit", "fit.csv", "--segment", "region", "--points-per-bin", "9"], "--points-per-bin goes with --classes", 2),
         (["fit", "fit.csv", "--thin", "pool"], "--thin goes with --segment or --classes", 2),
         (["fit", "fit.csv", "--unknown", "pool"], "--unknown goes with --segment", 2),
