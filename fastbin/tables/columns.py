@@ -136,7 +136,7 @@ def read_text(table: Table, name: str, batch: Any, first_row: int, *, are_days: 
     missing = pa.compute.fill_null(pa.compute.equal(column, ""), True)
     if pa.compute.any(missing).as_py():
         place = table.place(first_row + first_true(missing))
-        raise InputError(f"{place}, column {name}: the value is missing", "remove such rows, or name what they share")
+        raise InputError(f"{place}, column {name}: the value is missing", "remove such rows, or give them a value")
     return column
 
 

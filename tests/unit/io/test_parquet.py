@@ -280,7 +280,8 @@ def test_values_that_are_integers_and_values_that_are_missing() -> None:
     Path("hive/region=007").rename("hive/region=a%2Fb%3Dc")
     assert values_of("hive") == ["-2"] * 2000 + [None] * 2000 + ["a/b=c"] * 2000
     message = refusal("fit", "hive", "--segment", "region")
-    assert message == "hive/region=__HIVE_DEFAULT_PARTITION__/part.parquet, row 1, column region: the value is missing"
+    place = "hive/region=__HIVE_DEFAULT_PARTITION__/part.parquet, row 1, column region"
+    assert message == f"{place}: the value is missing; remove such rows, or give them a value"
 
 
 @pytest.mark.parametrize("name", [b"region=%FF", b"region=\xff", b"%FF=1"])
