@@ -214,6 +214,16 @@ def assess_file(
     return assessed._replace(files=files or {display_name(file): digests.piped().hex()})
 
 
+def _by_name(against: tuple[str, ...]) -> dict[str, str]:
+    """The files of models to compare with by what they are called, each by a name of its own."""
+    paths: dict[str, str] = {}
+    for path in against:
+        if Path(path).stem in paths:
+            raise InputError(f"two models to compare with are called {Path(path).stem!r}; rename a file")
+        paths[Path(path).stem] = path
+    return paths
+
+
 def _assess_scores(
     loaded: BinnedModel | ModelSet, table: Table, rows: RowOptions, against: tuple[str, ...], columns: tuple[str, ...],
     groups: tuple[str, ...], *, side: str, **settings: Any,
@@ -221,13 +231,9 @@ def _assess_scores(
     """The assessment of a model or a set."""
     from fastbin.report import assess_model
 
-    others: dict[str, Any] = {}
-    for path in against:
-        name = Path(path).stem
-        if name in others:
-            raise InputError(f"two models to compare with are called {name!r}; rename a file")
-        others[name] = load_any(path)
-        _check_other(path, others[name], loaded)
+    others = {name: load_any(path) for name, path in _by_name(against).items()}
+    for path, other in zip(against, others.values(), strict=True):
+        _check_other(path, other, loaded)
     compared = {}
     for name in columns:
         if name in others:
@@ -264,10 +270,9 @@ def _assess_vectors(
     for option, values in (("--group", groups), ("--against-column", columns)):
         if values:
             raise InputError(f"{option} is about one probability for each row, and MODEL is a vector model; leave it out")
-    others = {}
-    for path in against:
-        others[Path(path).stem] = load_with_vectors(path)
-        if not is_vector(others[Path(path).stem]):
+    others = {name: load_with_vectors(path) for name, path in _by_name(against).items()}
+    for path, other in zip(against, others.values(), strict=True):
+        if not is_vector(other):
             raise InputError(f"{display_name(path)} is not a vector model, and MODEL is one; compare with another of its kind")
     label, weights = rows.label_column(table), rows.weight_column(table)
     of_classes = class_columns(table, model, rows.class_columns)

@@ -107,7 +107,7 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
     sql is one expression, onnx a graph, c a header, java a class, js a module, and json the model itself, from which fastbin
     makes the same file again (-o FILE.fbm). MODEL may be a set, and may be JSON. Vector models are written as sql (a query over
     --source), onnx and json; their values are those of the model but for the last bits. Each says the digest of the model;
-    fastbin verify compares it with the model.
+    fastbin verify compares those of models and sets with the model.
     """
     chosen = MODEL_FILE if target is None and output.lower().endswith(f".{MODEL_FILE}") else choose_target(target, output)
     given = {name: value for name, value in values.items() if value is not None}

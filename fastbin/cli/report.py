@@ -152,6 +152,9 @@ def _report_model(
     from fastbin.report.filing import Filing
     from fastbin.report.page import render_report, report_dict
 
+    twice = [path for number, path in enumerate(states) if path in states[:number]]
+    if twice:
+        raise click.UsageError(f"--monitor {twice[0]} is given twice; name each state once")
     outs = wanted.open(model, file, *states, *settings["against"])
     contents = [(path, read_state(path)) for path in states]
     assessment, _, columns, n_rows, files = assess_file(model, file, rows, digests=FileDigests(), **settings)

@@ -131,6 +131,8 @@ def check_axes(ax: Any) -> Axes:
 
     if not isinstance(ax, Drawable):
         raise InputTypeError(f"is of type {type(ax).__name__}", "pass one Axes of matplotlib", argument="ax")
+    if ax.name != "rectilinear":
+        raise InputError(f"has the projection {ax.name!r}", "pass Axes with two straight axes", argument="ax")
     return ax
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_alpha, check_count, check_unit_interval
+from fastbin._base.checks import check_alpha, check_choice, check_count, check_unit_interval, refuse_first
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
@@ -17,7 +17,9 @@ from fastbin._fit.calibrator import Calibrator, as_model_or_set
 from fastbin._model.view import intervals_of
 from fastbin.assess import ValidityCurve, promised_validity, validity_curve
 from fastbin.guarantees import epsilon
-from fastbin.guarantees.certificate import sureness
+from fastbin.guarantees.certificate import PRIOR_BOUNDS, sureness
+from fastbin.guarantees.n_bins import UNIFORM_MASS
+from fastbin.intervals.binomial import as_doubles
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet, as_model
 from fastbin.plots._style import (
@@ -249,6 +251,8 @@ def validity_plot(
     >>> bool(ax.get_ylim()[0] <= 0.0)
     True
     """
+    check_choice(kind, "kind", ("marginal", "conditional"))
+    check_choice(bound, "bound", PRIOR_BOUNDS)
     max_epsilon = None if max_epsilon is None else check_unit_interval(max_epsilon, "max_epsilon", open_left=True)
     if labels is not None:
         curves = validity_curve(curves, labels)
@@ -304,7 +308,8 @@ def epsilon_plot(
     Parameters
     ----------
     n_samples : int, sequence of int, BinnedModel or fitted calibrator
-        One curve for each size of the calibration set, at most seven; for a model its own, with a mark at its bins.
+        One curve for each size of the calibration set, at most seven. For a model of uniform-mass binning its own, with a mark
+        at what its certificate by this bound says; `GuaranteeError` where there is none, as of smoothed values.
     max_n_bins : int
         Curves run from 1 bin to this many, or to n // 2.
     alpha, kind, bound
@@ -327,18 +332,24 @@ def epsilon_plot(
     if not 0 < len(sizes) <= MOST_SERIES:
         what = f"has {len(sizes)} entries; at most {MOST_SERIES} curves can be told apart"
         raise InputError(f"n_samples {what if sizes else 'is empty; there is nothing to draw'}")
-    most = check_count(max_n_bins, "max_n_bins") if own is None else max(check_count(max_n_bins, "max_n_bins"), own.n_bins)
+    most, law = check_count(max_n_bins, "max_n_bins"), dict[str, Any]()
+    if own is not None:
+        if own.scheme not in UNIFORM_MASS:
+            remedy = "the curves are those of uniform-mass binning: pass the number of its samples"
+            raise InputError(f"is a model by {own.scheme!r}", remedy, argument="n_samples")
+        promise = own.certificate(alpha, kind=kind, bound=bound)
+        most, law = max(most, own.n_bins), {"scheme": own.scheme, "delta": own.delta}
     ax = axes_or_new(ax)
     for index, n in enumerate(sizes):
         look = series(index, look_of(ax))
         n_bins = np.arange(1, min(most, n // 2) + 1)
-        promised = np.array([epsilon(n, int(b), alpha, kind, bound) for b in n_bins])
+        promised = np.array([epsilon(n, int(b), alpha, kind, bound, **law) for b in n_bins])
         promised[promised > 1.0] = np.nan  # where nothing is promised
         ax.plot(n_bins, promised, color=look.colour, linestyle=look.dashes, linewidth=1.5, label=f"n = {n:,}")
-    ax.set(xlabel="number of bins", ylabel=rf"promised $\varepsilon$  ($\alpha$ = {alpha:g})", xlim=(1, most))
+    ax.set(xlabel="number of bins", ylabel=rf"promised $\varepsilon$  ($\alpha$ = {alpha:g})", xlim=(1, max(most, 2)))
     ax.set_ylim(bottom=0.0)
-    if own is not None and own.n_bins <= len(promised):
-        _mark(ax, own.n_bins, promised[own.n_bins - 1], series(0, look_of(ax)).colour)
+    if own is not None:
+        _mark(ax, own.n_bins, promise.epsilon, series(0, look_of(ax)).colour)
     return finish(ax, legend="upper left" if own is None else None)
 
 
@@ -367,9 +378,9 @@ def risk_plot(
     Parameters
     ----------
     n_bins : array-like of int, shape (n_points,)
-        Ascending.
+        From 1 on, ascending.
     calibration, sharpness : array-like of float, shape (n_points,)
-        Risks, such as `fastbin.theory.population_risk` gives; their sum is drawn too.
+        Risks from 0 on, such as `fastbin.theory.population_risk` gives; their sum, which is above 0 somewhere, is drawn too.
     bounds : array-like of float, shape (n_points,), optional
         Bounds on the sum, such as `fastbin.theory.risk_bound` gives.
     best : int, optional
@@ -386,20 +397,26 @@ def risk_plot(
     >>> ax.get_xlabel()
     'number of bins'
     """
-    arrays = {"n_bins": n_bins, "calibration": calibration, "sharpness": sharpness}
-    arrays = {name: np.asarray(column, dtype=np.float64) for name, column in arrays.items()}
-    x, *parts = arrays.values()
-    if any(part.shape != x.shape for part in parts) or x.ndim != 1 or not x.size:
+    given = {"n_bins": n_bins, "calibration": calibration, "sharpness": sharpness, "bounds": bounds}
+    arrays = {name: as_doubles(column, name, "numbers") for name, column in given.items() if column is not None}
+    x = arrays["n_bins"]
+    if any(each.shape != x.shape for each in arrays.values()) or x.ndim != 1 or not x.size:
         shapes = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
         raise InputError(f"lengths differ, or all are empty: {shapes}", "every number of bins needs one of each")
+    for name, each in arrays.items():
+        least = 1.0 if name == "n_bins" else 0.0
+        refuse_first(~((each >= least) & np.isfinite(each)), name, each, f"it must be finite and at least {least:g}")
+    best = None if best is None else check_count(best, "best")
+    total = arrays["calibration"] + arrays["sharpness"]
+    if not total.any():
+        raise InputError("and sharpness are 0 everywhere", "a logarithmic axis shows no risk of 0", argument="calibration")
     ax = axes_or_new(ax)
-    total = parts[0] + parts[1]
-    risks = {"risk": total, "calibration risk": parts[0], "sharpness risk": parts[1]}
+    risks = {"risk": total, "calibration risk": arrays["calibration"], "sharpness risk": arrays["sharpness"]}
     for index, (name, risk) in enumerate(risks.items()):
         look = series(index, look_of(ax))
         ax.plot(x, risk, color=look.colour, linestyle=look.dashes, linewidth=1.8 if index == 0 else 1.3, label=name)
     if bounds is not None:
-        ax.plot(x, np.asarray(bounds, dtype=np.float64), color=look_of(ax).guide, linewidth=1.3, label="bound on the risk")
+        ax.plot(x, arrays["bounds"], color=look_of(ax).guide, linewidth=1.3, label="bound on the risk")
     marked = int(np.argmin(total if best is None else np.abs(x - best)))
     ax.set(xscale="log", yscale="log", xlabel="number of bins", ylabel="risk")
     _few_ticks(ax, x)

@@ -23,6 +23,7 @@ from fastbin.assess import ReliabilityTable, reliability_table
 from fastbin.assess.multiclass import top_label_parts
 from fastbin.assess.samples import N_BINS
 from fastbin.guarantees.certificate import name_cell, sureness
+from fastbin.guarantees.evidence import is_moved
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import ends_of_rows
 from fastbin.model import BinnedModel
@@ -71,11 +72,11 @@ def reliability_diagram(
     ----------
     predictions : array-like of shape (n,), ReliabilityTable, BinnedModel, fitted calibrator, ModelSet, or mapping
         Predictions with `labels`; or a table, as `fastbin.assess.reliability_table` makes it; or a model or a set, of which the
-        samples of the fit are drawn, bin by bin. A mapping of names to these, or to pairs of predictions and labels, draws
-        several over each other, at most seven, with a legend. A table of several classes (``multiclass=``) is drawn as
-        `small_multiples` draws it, and one with "confusion" as a heat map: what occurred less what was predicted, by predicted
-        and by true class, in bold where the interval misses the prediction; of more than twelve classes (or than `ax` has
-        room for), those of the largest errors.
+        samples of the fit are drawn, bin by bin, unless its values were moved to other class rates than theirs. A mapping of
+        names to these, or to pairs of predictions and labels, draws several over each other, at most seven, with a legend. A
+        table of several classes (``multiclass=``) is drawn as `small_multiples` draws it, and one with "confusion" as a heat
+        map: what occurred less what was predicted, by predicted and by true class, in bold where the interval misses the
+        prediction; of more than twelve classes (or than `ax` has room for), those of the largest errors.
     labels : array-like of shape (n,), optional
         0 or 1, or bool; with `positive` any two values.
     n_bins : int
@@ -193,9 +194,20 @@ def _note(ax: Axes, tables: Mapping[str, ReliabilityTable], n_left_out: int, *, 
             note += f" ({table.chance_level.ece:.2g} by chance)"
     if n_left_out > 0:
         note += f"; and {n_left_out:,} more"
-    elif len(tables) <= MOST_WITH_INTERVALS and table.alpha is not None:
-        note += f"\n{sureness(table.alpha)} intervals{', all at once' if table.simultaneous else ''}"
+    elif len(tables) <= MOST_WITH_INTERVALS:
+        note += _about_intervals(tables.values())
     annotate(ax, note, upper_left=upper_left)
+
+
+def _about_intervals(tables: Iterable[ReliabilityTable]) -> str:
+    """A line about the intervals that are drawn, "" without any."""
+    drawn = {(table.alpha, table.simultaneous) for table in tables if table.intervals is not None}
+    if not drawn:
+        return ""
+    if len(drawn) > 1:
+        return "\nintervals of several levels"
+    alpha, simultaneous = drawn.pop()
+    return f"\n{sureness(alpha or 1.0)} intervals{', all at once' if simultaneous else ''}"
 
 
 def _mass_strip(ax: Axes, table: ReliabilityTable, low: float, high: float) -> None:
@@ -273,9 +285,13 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
     models = [own for _, own in model.numbered]
     if any(own.kind != "step" or own.counts is None for own in models):
         raise InputError("the model has no samples by bin to draw", "pass predictions and labels of a test set")
+    if any(is_moved(own) or own.sampling_rate for own in models):
+        problem = "the model was moved to other class rates than those of the samples of its fit"
+        raise InputError(problem, "draw the model before, or pass predictions and labels of the population that it is about")
     values = np.concatenate([own.bin_values for own in models])
     counts, label_sums = (np.concatenate([getattr(own, name) for own in models]) for name in ("counts", "label_sums"))
-    seen = counts > 0
+    masses, sums = (np.concatenate(columns) for columns in zip(*map(_weighed, models), strict=True))
+    seen = masses > 0.0
     order = np.argsort(values[seen], kind="stable")
 
     def column(entries: Any) -> Any:
@@ -289,15 +305,22 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
         lower=column(values),
         upper=column(values),
         mean_predictions=column(values),
-        positive_rates=column(label_sums) / column(counts),
+        positive_rates=column(sums) / column(masses),
         counts=column(counts),
         label_sums=column(label_sums),
-        masses=column(counts) / counts.sum(),
+        masses=column(masses) / masses.sum(),
         intervals=None if intervals is None else column(intervals),
         alpha=None if intervals is None else alpha,
         simultaneous=True,
         is_weighted=any(own.is_weighted for own in models),
     )
+
+
+def _weighed(model: BinnedModel) -> tuple[Float64s, Float64s]:
+    """The weights of the rows and of those with label 1, bin by bin; rows without weights weigh 1."""
+    if model.is_weighted:
+        return model.weight_sums, model.weighted_label_sums
+    return model.counts.astype(np.float64), model.label_sums.astype(np.float64)
 
 
 def models_by_name(fitted: BinnedModel | ModelSet) -> dict[str, BinnedModel]:

@@ -24,6 +24,7 @@ from fastbin._base.checks import (
     check_sample_weight,
     check_seed,
     clip_scores,
+    refuse_first,
 )
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
@@ -39,6 +40,7 @@ from fastbin.assess.reliability import by_chance, table_of
 from fastbin.assess.samples import N_BINS, ChanceLevel, Groups, Samples, check_samples, group_samples, rows_of_each
 from fastbin.assess.validity import curve_of
 from fastbin.assess.verdict import verdict_of
+from fastbin.intervals.binomial import as_doubles
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.report.cautions import cautions_of
@@ -653,8 +655,11 @@ class _TestSet(NamedTuple):
                 check_cells_given(fitted, self.cells)
             columns = (self.samples.predictions, self.cells)[: 1 + fitted.is_set]
             return fitted.predict(*columns, tie_keys=self.keys, seed=self.seed)
-        array = np.asarray(other, dtype=np.float64)
+        place = f"others[{name!r}]"
+        array = as_doubles(other, place, "a model, or one probability for each row")
         if array.shape != self.kept.shape:
-            problem = f"has shape {array.shape}; it must hold one prediction for each of {len(self.kept)} rows"
-            raise InputError(f"others[{name!r}] {problem}")
+            remedy = f"it must hold one prediction for each of {len(self.kept)} rows"
+            raise InputError(f"has shape {array.shape}", remedy, argument=place)
+        bad = self.kept & ~((array >= 0.0) & (array <= 1.0))
+        refuse_first(bad, place, array, "probabilities are in [0, 1]: calibrate scores, or leave them out")
         return array[self.kept]

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.files import SupportsWrite, write_bytes
 from fastbin._base.html import badge, bullets, escape, facts_table, folded, paragraph
 from fastbin._base.shown import rounded
@@ -22,8 +22,10 @@ from fastbin._model.view import bin_words, facts
 from fastbin.assess.validation import Validation
 from fastbin.assess.verdict import NEW_ROWS, difference_seen
 from fastbin.export.form import digest_of
+from fastbin.guarantees import epsilon
 from fastbin.guarantees.certificate import event_words, label_words, name_cell, sureness
 from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
+from fastbin.plots._style import by_text
 from fastbin.report import monitor_page, predictions_page, vector_page
 from fastbin.report.assessment import Assessment
 from fastbin.report.drawing import svg_of
@@ -282,11 +284,16 @@ def _test_facts(assessment: Assessment) -> dict[str, str]:
 UNFOLDED = 40
 
 
+def _called(cell: Any) -> str:
+    """A cell of a set as it is, beside which there may be the pool."""
+    return "the pool" if cell is None else str(cell)
+
+
 def detail_table(assessment: Assessment) -> str:
     """The promise and the test results of every bin of a step function, or of every cell of a set; else empty."""
     model, cells = assessment.model, assessment.cells
     if assessment.is_set:
-        names, columns = {"cell": [name_cell(cell.cell).strip("'") for cell in cells]}, cell_columns(assessment)
+        names, columns = {"cell": [_called(cell.cell) for cell in cells]}, cell_columns(assessment)
         errors = {title: column for title, column in columns.items() if title.endswith(("before", "after", "chance"))}
         counts = {title: column for title, column in columns.items() if title not in errors}
         shown = "".join(as_html({**names, **each}, n_text=1, most=None) for each in (counts, errors))
@@ -371,14 +378,24 @@ def pictures_of(assessment: Assessment) -> list[tuple[str, str]]:
     curves = {scorecard.name: scorecard.curve for scorecard in assessment.scorecards}
     end = min(1.0, max(0.02, 1.1 * max(curve.epsilon_at(0.97) for curve in curves.values())))
     words, promise = VALIDITY, dict[str, Any]()
-    if not assessment.is_set and assessment.model.scheme == "umd" and assessment.certificates:  # the scheme of Theorem 4
-        model = assessment.model
+    if not assessment.is_set and _is_promised_before(assessment):
         words += " The grey line is what the number of calibration samples promised before any was seen."
-        if model.n_samples >= 2 * model.n_bins:
-            promise = {"n_samples": model.n_samples, "n_bins": model.n_bins}
+        promise = {"n_samples": assessment.model.n_samples, "n_bins": assessment.model.n_bins}
     validity = svg_of((5.2, 3.6), partial(validity_plot, curves, **promise, max_epsilon=end))
     shared = [(words, validity), _reliability(assessment)]
     return [*shared, *_cells(assessment)] if assessment.is_set else [_function(assessment), *shared]
+
+
+def _is_promised_before(assessment: Assessment) -> bool:
+    """Whether Theorem 4 is about the model: it serves the means of its bins, and no move, draw or tie adds to the distance."""
+    model, alpha = assessment.model, assessment.alpha
+    if model.scheme != "umd" or model.n_samples < 2 * model.n_bins or not assessment.certificates:
+        return False
+    try:
+        own = model.certificate(alpha, kind="marginal", bound="a-priori")
+    except GuaranteeError:
+        return False
+    return own.epsilon <= epsilon(model.n_samples, model.n_bins, alpha, "marginal")
 
 
 def _function(assessment: Assessment) -> tuple[str, str]:
@@ -393,7 +410,7 @@ def _function(assessment: Assessment) -> tuple[str, str]:
 
 
 def _cells(assessment: Assessment) -> list[tuple[str, str]]:
-    tables = {name_cell(cell.cell).strip("'"): cell.after for cell in assessment.cells if cell.after is not None}
+    tables = by_text(((cell.cell, cell.after) for cell in assessment.cells if cell.after is not None), _called, name_cell)
     if not tables:
         return []
     words = (

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fastbin._base.array_types import Array, Bools
 from fastbin._base.checks import is_missing
-from fastbin._base.errors import ArgumentError, InputError
+from fastbin._base.errors import ArgumentError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
 from fastbin.assess import ReliabilityTable, reliability_table
 from fastbin.assess.samples import N_BINS
@@ -159,6 +159,9 @@ def _is_class(y_true: Any, pos_label: Any) -> Bools:
 
 def _predictions_of(estimator: Any, X: Any, y: Array, pos_label: Any) -> tuple[Array, Bools]:
     """The probability that is drawn, and whether it came true, of each row."""
+    if not hasattr(estimator, "predict_proba"):
+        problem = f"is a {type(estimator).__name__}, which has no predict_proba"
+        raise InputTypeError(problem, "calibrate it first, such as by CalibratedClassifier", argument="estimator")
     classes = np.asarray(estimator.classes_)
     strange = ~np.isin(y, classes)
     if strange.any():

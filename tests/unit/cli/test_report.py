@@ -148,6 +148,7 @@ def test_report_counts_the_rows_of_sets_once() -> None:
         (("report", "model.fbm", "test.csv", "-o", "nowhere/page.html"), "nowhere is not a folder"),
         (("assess", "model.fbm", "test.csv", "--against", "other.fbm", "--against", "other.fbm"), "two models to compare with"),
         (("assess", "model.fbm", "test.csv", "--against-column", "absent"), "absent"),
+        (("assess", "model.fbm", "test.csv", "--against-column", "v"), "column v: the value is 1.5"),
         (("assess", "model.fbm", "test.csv", "--score", "q"), "q"),
         (("assess", "test.csv", "test.csv"), "test.csv"),
     ],

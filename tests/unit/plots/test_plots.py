@@ -16,6 +16,7 @@ from fastbin import assess, plots, theory
 from fastbin._base.dependencies import install_command
 from fastbin.guarantees import epsilon
 from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, series
+from fastbin.shift import LabelShift
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -86,6 +87,28 @@ def test_without_axes_a_new_figure_is_made(model: fb.BinnedModel, data: tuple[np
 
 
 # ------------------------------------------------------------------------------------------------- reliability
+
+
+def test_the_note_is_about_the_intervals_that_are_drawn(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
+    weights = np.linspace(0.5, 1.5, len(data[0]))
+
+    def note_of(given: Any, **options: Any) -> str:
+        ax.clear()
+        plots.reliability_diagram(given, ax=ax, **options)
+        return str(ax.texts[0].get_text())
+
+    assert "intervals" not in note_of(data[0], labels=data[1], sample_weight=weights)
+    sure, loose, bare = (assess.reliability_table(*data, alpha=alpha) for alpha in (0.01, 0.5, None))
+    assert note_of({"a": sure, "b": loose}).endswith("intervals of several levels")
+    assert note_of({"a": bare, "b": loose}).endswith("50 % intervals, all at once")
+    assert "intervals" not in note_of({"a": bare})
+
+
+def test_a_fit_with_weights_is_drawn_by_its_weights(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
+    model = fb.UniformMassBinning(4).fit(*data, sample_weight=np.linspace(0.5, 1.5, len(data[0])))
+    plots.reliability_diagram(model, ax=ax)
+    x, y = ax.collections[-1].get_offsets().T
+    np.testing.assert_allclose(x, y, rtol=1e-12)  # values are the means by weight
 
 
 def test_reliability_diagram_shows_rates_intervals_and_masses(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
@@ -187,6 +210,27 @@ def test_epsilon_plot_is_figure_2(ax: Any) -> None:
     assert legend_of(ax) == ["n = 100", "n = 1,000"]
 
 
+@pytest.mark.parametrize("parameters", [{"delta": 0.3}, {"scheme": "umb"}, {}])
+def test_epsilon_plot_marks_what_the_model_itself_promises(ax: Any, parameters: Any) -> None:
+    own = fb.UniformMassBinning(4, **parameters).fit(*FEW).model_
+    plots.epsilon_plot(own, max_n_bins=6, ax=ax)
+    assert ax.lines[1].get_ydata()[0] == own.certificate(bound="a-priori").epsilon
+
+
+@pytest.mark.parametrize(
+    "calibrator",
+    [fb.CertifiedCalibration(), fb.UniformMassBinning(2, sampling_rate=0.5), fb.UniformMassBinning(4, monotone=True)],
+)
+def test_epsilon_plot_of_a_model_without_such_a_promise(calibrator: Any) -> None:
+    with pytest.raises((fb.GuaranteeError, fb.InputError)):
+        plots.epsilon_plot(calibrator.fit(*FEW))
+
+
+def test_epsilon_plot_of_one_bin(ax: Any) -> None:
+    plots.epsilon_plot(100, max_n_bins=1, ax=ax)
+    assert ax.get_xlim() == (1.0, 2.0)
+
+
 def test_risk_plot_adds_up_and_marks_the_least(ax: Any) -> None:
     n_bins, calibration, sharpness = np.array([2, 4, 8]), np.array([0.1, 0.2, 0.4]), np.array([0.8, 0.2, 0.05])
     plots.risk_plot(n_bins, calibration, sharpness, bounds=[2.0, 1.0, 1.5], ax=ax)
@@ -262,6 +306,9 @@ def test_a_calibrator_will_do(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> N
 WIDE = fb.BinnedModel.from_parts(edges=[0.0], values=[0.1, 0.4], score_range=(-1.7e308, 1.7e308))
 BARE = fb.BinnedModel.from_parts(edges=[0.5], values=[0.1, 0.4])
 PLOTS: Any = plots  # whose annotations refuse these
+FEW = np.linspace(0.05, 0.95, 40), np.resize([0, 1, 1, 0], 40)
+MOVED = LabelShift(fb.UniformMassBinning(2).fit(*FEW).model_, method="known", target_rate=0.1).fit()
+SAMPLED = fb.UniformMassBinning(2, sampling_rate=0.1).fit(*FEW)
 
 
 @pytest.mark.parametrize(
@@ -273,9 +320,21 @@ PLOTS: Any = plots  # whose annotations refuse these
         (lambda: PLOTS.reliability_diagram(BARE), "no samples by bin to draw; pass predictions and labels"),
         (lambda: PLOTS.validity_plot({"a": 0.5}), r"curves\['a'\] is a float; it must be a ValidityCurve or MeanValidityCurve"),
         (lambda: PLOTS.validity_plot({}), "curves is empty"),
+        (lambda: PLOTS.reliability_diagram(MOVED), "was moved to other class rates than those of the samples of its fit"),
+        (lambda: PLOTS.small_multiples({"a": SAMPLED}), "was moved to other class rates than those of the samples of its fit"),
+        (lambda: PLOTS.step_plot(BARE, ax=plt.figure().add_subplot(projection="polar")), "ax has the projection 'polar'"),
+        (lambda: PLOTS.step_plot(BARE, ax=plt.figure().add_subplot(projection="3d")), "ax has the projection '3d'"),
+        (lambda: PLOTS.validity_plot([0.5], [1], kind="marginel"), "kind is 'marginel'; choose one of"),
+        (lambda: PLOTS.validity_plot([0.5], [1], bound="exact"), "it is called 'a-priori'|bound is 'exact'"),
+        (lambda: PLOTS.epsilon_plot(fb.PlattScaling().fit([0.2, 0.4, 0.6], [0, 1, 0])), "n_samples is a model by 'platt'"),
         (lambda: PLOTS.epsilon_plot(()), "n_samples is empty"),
         (lambda: PLOTS.epsilon_plot(range(10, 18)), "n_samples has 8 entries; at most 7 curves"),
         (lambda: PLOTS.risk_plot([2, 4], [0.1, 0.2], [0.2]), r"sharpness has shape \(1,\)"),
+        (lambda: PLOTS.risk_plot([2, 4], [0.1, 0.2], [0.2, 0.1], bounds=[1.0]), r"bounds has shape \(1,\)"),
+        (lambda: PLOTS.risk_plot([0, 4], [0.1, 0.2], [0.2, 0.1]), r"n_bins\[0\] is 0.0; it must be finite and at least 1"),
+        (lambda: PLOTS.risk_plot([2, 4], [0.1, np.nan], [0.2, 0.1]), r"calibration\[1\] is nan"),
+        (lambda: PLOTS.risk_plot([2, 4], [0.0, 0.0], [0.0, 0.0]), "calibration and sharpness are 0 everywhere"),
+        (lambda: PLOTS.risk_plot([2, 4], [0.1, 0.2], [0.2, 0.1], best=0), "best is 0"),
         (lambda: PLOTS.step_plot(3), "model is of type int"),
         (lambda: PLOTS.step_plot({}), "model is empty; there is nothing to draw"),
         (lambda: PLOTS.step_plot({"a": fb.ModelSet({"b": BARE})}), r"model\['a'\] is a set|model\['a'\] is of type ModelSet"),

@@ -19,6 +19,7 @@ from fastbin._base.shown import rounded_up
 from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, css_of
 from fastbin.report import Assessment, assess_model, render_report, write_report
 from fastbin.report.page import detail_table
+from fastbin.shift import LabelShift
 
 pytest.importorskip("matplotlib")
 
@@ -131,6 +132,42 @@ def test_other_methods_are_models_calibrators_or_predictions(model: fb.BinnedMod
         assess_model(model, scores, labels, others={"short": [0.1, 0.2, 0.3]})
     with pytest.raises(fb.InputError, match="cells is missing"):
         assess_model(model, scores, labels, others={"set": fb.ModelSet({"north": model})})
+
+
+@pytest.mark.parametrize(
+    ("other", "complaint"),
+    [
+        (np.linspace(0.0, 1.1, 500), r"others\['x'\]\[454\] is 1.00\d*; probabilities are in \[0, 1\]"),
+        (np.r_[0.5, -0.5, np.full(498, 0.5)], r"others\['x'\]\[1\] is -0.5"),
+        (np.r_[0.5, math.nan, np.full(498, 0.5)], r"others\['x'\]\[1\] is nan"),
+        (["a"] * 500, r"others\['x'\] must be a model, or one probability for each row"),
+        ({1: 2}, r"others\['x'\] must be a model, or one probability for each row"),
+    ],
+)
+def test_predictions_of_another_method_are_probabilities(model: fb.BinnedModel, other: Any, complaint: str) -> None:
+    scores, labels = sample(500, seed=6)
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=complaint):
+        assess_model(model, scores, labels, others={"x": other})
+
+
+PROMISED_BEFORE = "The grey line is what the number of calibration samples promised before any was seen."
+
+
+@pytest.mark.usefixtures("drawn_anew")
+def test_the_line_of_theorem_4_is_drawn_for_what_the_theorem_is_about_alone() -> None:
+    scores, labels = sample(1000, seed=8)
+    plain = fb.UniformMassBinning(5).fit(scores, labels).model_
+    others = {
+        "moved": LabelShift(plain, method="known", target_rate=0.1).fit().model_,
+        "drawn": fb.UniformMassBinning(5, delta=0.2).fit(scores, labels).model_,
+        "sampled": fb.UniformMassBinning(5, sampling_rate=0.2).fit(scores, labels).model_,
+        "tied": fb.UniformMassBinning(5).fit(np.round(scores, 1), labels).model_,
+        "weighted": fb.UniformMassBinning(5).fit(scores, labels, sample_weight=scores + 0.5).model_,
+        "fixed": fb.FixedWidthBinning(5).fit(scores, labels).model_,
+    }
+    assert PROMISED_BEFORE in render_report(assess_model(plain, *sample(500, seed=9)), date=DAY)
+    for name, other in others.items():
+        assert PROMISED_BEFORE not in render_report(assess_model(other, *sample(500, seed=9)), date=DAY), name
 
 
 @pytest.mark.usefixtures("drawn_anew")

@@ -144,3 +144,6 @@ def test_files_that_are_not_its_state_are_refused() -> None:
     )
     assert result.exit_code == 2
     assert "--monitor is about a MODEL" in result.stderr
+    result = run("--monitor", "0.mon", "--monitor", "0.mon", "-o", "x.html")
+    assert result.exit_code == 2
+    assert "--monitor 0.mon is given twice; name each state once" in result.stderr

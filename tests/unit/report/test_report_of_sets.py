@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 from typing import Any
@@ -128,6 +129,16 @@ def test_the_page(found: Assessment) -> None:
         assert told in page or told.replace("'", "&#x27;") in page
     assert page.count("<svg") == 3
     assert page == render_report(found, title="By <region>", model_source="regions.fbm")
+
+
+def test_cells_are_called_as_they_are() -> None:
+    names = ["C:\\x", "O'Brien", "a'\""]
+    cells = np.resize(names, N)
+    own = fb.multi.SegmentedBinning(fb.UniformMassBinning(2), min_points=50).fit(SCORES, LABELS, cells).model_
+    shown = html.unescape(render_report(assess_model(own, SCORES, LABELS, cells=cells)))
+    for name in names:
+        assert f">{name}<" in shown
+        assert f">{name!r}<" not in shown
 
 
 def test_what_cannot_be_assessed_is_refused(models: fb.ModelSet) -> None:

@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib")
 from matplotlib import pyplot
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier, ReliabilityDisplay
@@ -56,6 +56,12 @@ def test_of_several_classes() -> None:
     assert_same(ReliabilityDisplay.from_estimator(plain, X3, Y3).table, expected)
     one = ReliabilityDisplay.from_estimator(plain, X3, Y3, pos_label=2)
     assert_same(one.table, fb.assess.reliability_table(matrix[:, 2], Y3 == 2, alpha=0.1))
+
+
+def test_an_estimator_without_probabilities_is_refused() -> None:
+    X, y = make_classification(60, random_state=0)
+    with pytest.raises(fb.InputTypeError, match="estimator is a RidgeClassifier, which has no predict_proba; calibrate it first"):
+        ReliabilityDisplay.from_estimator(RidgeClassifier().fit(X, y), X, y)
 
 
 def test_of_predictions() -> None:
