@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,11 +46,29 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
     return low + bisect_left(range(low, high), True, key=holds)
 
 
-def smallest_count(power_at: Callable[[int], float], power: float) -> float:
+Power = Callable[[int], float]  # by the count of a bin
+
+# Of the normal law: Gauss and Hermite's nodes, in standard deviations, and their weights.
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+
+
+def average_power(power_at: Power, share: float, n: int) -> float:
+    """The power in a bin with this share of n samples, over the number of them that it gets.
+
+    The root of a binomial count is nearly normal, with a standard deviation of sqrt(1 - share) / 2.
+    """
+    roots = math.sqrt(n * share) + 0.5 * math.sqrt(1.0 - share) * NODES
+    counts = np.maximum(np.rint(np.maximum(roots, 0.0) ** 2), 1.0).astype(np.int64)
+    return float(np.dot(WEIGHTS, [power_at(count) for count in counts.tolist()]) / WEIGHTS.sum())
+
+
+def smallest_count(power_at: Power | None, power: float) -> float:
     """A count with this power whose predecessor has less; infinity if there is none up to LARGEST_COUNT.
 
     Power is not quite monotone in the count, because the distribution is discrete, so a slightly smaller count may do.
     """
+    if power_at is None:
+        return math.inf
     high = 1
     while power_at(high) < power:
         high *= 2
@@ -71,11 +90,14 @@ class Frequency(NamedTuple):
         tails = chance_at_least(label_sum, count, self.upper), chance_at_most(label_sum, count, self.lower)
         return min(1.0, 2.0 * min(tails))
 
-    def count_to_confirm(self, tail: float, power: float) -> float:
-        """The count at which the interval with these tails lies in the claim with the power, if the value is the frequency."""
+    def confirming(self, tail: float) -> Power | None:
+        """The chance by count that the interval with these tails lies in the claim, if the value is the frequency.
+
+        ``None`` where no count makes it likely.
+        """
         lower, upper, frequency = self
         if (frequency <= lower and lower > 0.0) or (frequency >= upper and upper < 1.0):
-            return math.inf
+            return None
 
         def power_at(count: int) -> float:
             first, last = 0, count
@@ -87,7 +109,7 @@ class Frequency(NamedTuple):
                 return 0.0
             return chance_at_most(last, count, frequency) - chance_at_most(first - 1, count, frequency)
 
-        return smallest_count(power_at, power)
+        return power_at
 
     def count_to_contradict(self, frequency: float, deviation: float, tail: float, power: float) -> float:
         """The count at which the interval with these tails misses the claim with the power, at a frequency outside."""
@@ -141,14 +163,14 @@ class BoundedMean(NamedTuple):
         needed = math.log(1.0 / tail) / count
         return self._first_rejected(self.lower, needed, self.least), self._first_rejected(self.upper, needed, self.most)
 
-    def count_to_confirm(self, tail: float, power: float) -> float:
-        """The count at which the interval with these tails lies in the claim with the power, if the mean is 0.
+    def confirming(self, tail: float) -> Power | None:
+        """The chance by count that the interval with these tails lies in the claim, if the mean is 0.
 
-        With the normal law for the mean of the samples.
+        With the normal law for the mean of the samples. ``None`` where no count makes it likely.
         """
         tests_above, tests_below = self.upper < self.most, self.lower > self.least
         if (tests_above and self.upper <= 0.0) or (tests_below and self.lower >= 0.0):
-            return math.inf
+            return None
 
         def power_at(count: int) -> float:
             needed = math.log(1.0 / tail) / count
@@ -156,7 +178,7 @@ class BoundedMean(NamedTuple):
             low = self._first_rejected(self.lower, needed, self.most) if tests_below else self.least
             return self._chance(low, high, 0.0, self.deviation, count)
 
-        return smallest_count(power_at, power)
+        return power_at
 
     def count_to_contradict(self, mean: float, deviation: float, tail: float, power: float) -> float:
         """The count at which the interval with these tails misses the claim with the power, at a mean outside."""
@@ -316,15 +338,41 @@ class Sizes(NamedTuple):
     alpha: float  # of the interval of each bin
     power: float
 
+    @property
+    def power_of_each(self) -> float:
+        """The chance with which each claim is confirmed if all are with chance `power`."""
+        return float(self.power ** (1.0 / max(1, int(self.is_claimed.sum()))))
+
+    def confirming(self) -> list[Power | None]:
+        """Per bin the chance of confirming its claim by the count, if its values are true."""
+        return [test.confirming(self.alpha / 2.0) for test in self.tests]
+
     def counts_to_confirm(self) -> Float64s:
         """Per bin the count that confirms its claim, if its values are true, so that all are confirmed with chance `power`."""
-        per_bin = self.power ** (1.0 / max(1, int(self.is_claimed.sum())))
-        rows = zip(self.tests, self.is_claimed.tolist(), strict=True)
-        return np.array([test.count_to_confirm(self.alpha / 2.0, per_bin) if claimed else 0.0 for test, claimed in rows])
+        rows = zip(self.confirming(), self.is_claimed.tolist(), strict=True)
+        needed = self.power_of_each
+        return np.array([smallest_count(power_at, needed) if claimed else 0.0 for power_at, claimed in rows])
 
-    def samples_to_confirm(self) -> float:
-        """The size of a test set with these counts, if bins keep their shares."""
-        return float(np.ceil(self.counts_to_confirm() / expected_shares(self.seen.counts)).max())
+    def samples_to_confirm(self, share: float = 1.0) -> float:
+        """The size of a test set that confirms all claims, if bins keep their shares, and the model its share of all samples.
+
+        Its counts vary, as those of any draw do. So the size that has the counts needed on average is where a search begins,
+        with the bin that needs most; a bin for which it is enough on average, too, asks for no further search.
+        """
+        needed, shares = self.counts_to_confirm(), share * expected_shares(self.seen.counts)
+        sizes, found = np.ceil(needed / shares), 1.0
+        if not np.isfinite(sizes).all():
+            return math.inf
+        powers = self.confirming()
+        for b in np.argsort(-sizes, kind="stable").tolist():
+            own = powers[b]
+            if needed[b] == 0.0 or own is None:
+                continue
+            found = max(found, float(sizes[b]))
+            least = math.sqrt(found * shares[b]) - 0.5 * NODES[-1]
+            if least <= 0.0 or least**2 < needed[b]:
+                found = _size_from(int(found), partial(average_power, own, float(shares[b])), self.power_of_each)
+        return found
 
     def samples_to_contradict(self) -> float:
         """The size of a test set with which the worst of the bins that now lie outside their claims would be contradicted."""
@@ -366,6 +414,14 @@ class Sizes(NamedTuple):
         up, down = np.where(np.isinf(up), 1.0 - served, up), np.where(np.isinf(down), served, down)
         both = np.maximum(np.where(claims_above, up, 0.0), np.where(claims_below, down, 0.0))
         return np.where(self.is_claimed, np.where(unseen, np.inf, both), np.nan)
+
+
+def _size_from(n: int, power_at: Power, power: float) -> float:
+    """The least size from n on with this power, which grows with the size."""
+    high = n
+    while power_at(high) < power:
+        high += high // 4 + 1
+    return float(_first(lambda size: power_at(size) >= power, n, high))
 
 
 def expected_shares(counts: Int64s) -> Float64s:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -152,7 +152,8 @@ class CertificateCheck(_Check):
 
     @cached_property
     def samples_to_confirm(self) -> float:
-        """A size of the test set that gives such counts, if bins keep their shares of this one."""
+        """A size of the test set with which all bins would be confirmed with chance `power`, if they keep their shares of this
+        one, but for the chance of a draw."""
         return self.sizes.samples_to_confirm()
 
     @cached_property
@@ -280,24 +281,22 @@ class SetCheck(_Check):
     @cached_property
     def samples_to_confirm(self) -> float:
         """A size of the test set that would confirm, if cells and bins keep their shares of this one."""
-        return max(self._of_all("samples_to_confirm"))
+        return max(check.sizes.samples_to_confirm(share) for check, share in self._shares())
 
     @cached_property
     def samples_to_contradict(self) -> float:
         """A size of the test set that would contradict, as for `CertificateCheck`."""
-        return min(self._of_all("samples_to_contradict"))
+        return min(float(np.ceil(check.samples_to_contradict / share)) for check, share in self._shares())
 
     @property
     def _claiming(self) -> list[CertificateCheck]:
         """The checks of models that promise something."""
         return [check for _, check in self.parts if verdict_of(check) != NO_CLAIM]
 
-    def _of_all(self, size: str) -> list[float]:
-        """The size of the whole test set that gives each model its own size."""
-        # The share of each cell: as seen, had one sample more come to every one.
-        shares = [(check.n_samples + 1.0) / (self.n_samples + len(self.parts)) for check in self._claiming]
-        sizes = [getattr(check, size) / share for check, share in zip(self._claiming, shares, strict=True)]
-        return [math.ceil(each) if math.isfinite(each) else each for each in sizes]
+    def _shares(self) -> Iterator[tuple[CertificateCheck, float]]:
+        """The checks of models that promise something, and their shares: as seen, had one sample more come to every cell."""
+        for check in self._claiming:
+            yield check, (check.n_samples + 1.0) / (self.n_samples + len(self.parts))
 
     def __getitem__(self, key: Key | None) -> CertificateCheck:
         """The check of a model, by its key; None for the pool."""

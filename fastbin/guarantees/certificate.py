@@ -286,7 +286,8 @@ class Stated:
         samples, distance = f"{n_samples:,} calibration sample{'s' * (n_samples != 1)}", rounded_up(self.epsilon)
         of_each, of_models = (f" of each of {models}", f" of {models}") if models else ("", "")
         if self.kind == "expected-ece":
-            return f"Averaged over sets of {samples}, the expected calibration error{of_each} is at most {distance}{left_out}."
+            over = f"Averaged over sets of {samples} with as many in each bin"
+            return f"{over}, the expected calibration error{of_each} is at most {distance}{left_out}."
         assert self.alpha is not None
         sure = f"With probability at least {sureness(self.alpha)} over the {samples}"
         if n_target:
@@ -660,7 +661,7 @@ def radii_of(
     0 or 1 where what is served lies beyond that.
     """
     if kind == "ratio":
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             above, below = intervals[:, 1] / np.maximum(low - delta, 0.0), np.minimum(high + delta, 1.0) / intervals[:, 0]
         return np.where(covered, _of_side(above, below, side, 1.0), np.inf)
     radii = _of_side(intervals[:, 1] - low, high - intervals[:, 0], side, 0.0) + delta

@@ -157,13 +157,13 @@ def promised(
         )
     shifts = [1.0 / (count + 1) if boundary else 0.0 for count, boundary in cells]
     if kind == "expected-ece":
-        return float((largest_mean_errors(counts, delta) + shifts).max())
+        return min(1.0, float((largest_mean_errors(counts, delta) + shifts).max()))
     level = alpha if kind == "marginal" else sidak(alpha, n_bins)
     of_side = exact_radius if side == "both" else one_sided_radius
     radius = max(of_side(count, level) + shift for count, shift in zip(counts, shifts, strict=True))
     if kind == "ece":  # both are known before the data, so the smaller of the two costs no alpha
         radius = min(radius, ece_bound(np.repeat(counts, repeats), n, alpha, shifts=np.repeat(shifts, repeats)))
-    return radius + delta
+    return min(1.0, radius + delta)
 
 
 def hoeffding_epsilon(n: int, n_bins: int, alpha: float, kind: str, scheme: str, delta: float) -> float:

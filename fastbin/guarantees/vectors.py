@@ -64,6 +64,9 @@ class VectorCertificate(Stated, Table):
     bins : tuple of tuples
         Class, lower and upper end of the raw scores, rows, rows with the label, their average served value, the two ends of
         the interval for the truth, and the distance: for each bin with rows.
+    uncovered : tuple of tuples
+        Class, lower and upper end of the raw scores: bins between whose edges no row of the fit lies, of which nothing is
+        known. With ``unlabelled=``, whose rows give the edges, there may be some.
     """
 
     about: str
@@ -71,9 +74,10 @@ class VectorCertificate(Stated, Table):
     radii: tuple[tuple[Any, float], ...]
     left_out: tuple[Any, ...]
     bins: tuple[tuple[Any, ...], ...]
+    uncovered: tuple[tuple[Any, float, float], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        nested = {name: [list(entry) for entry in getattr(self, name)] for name in ("radii", "bins")}
+        nested = {name: [list(entry) for entry in getattr(self, name)] for name in ("radii", "bins", "uncovered")}
         return super().to_dict() | nested
 
     def _columns(self) -> Columns:
@@ -105,9 +109,11 @@ class VectorCertificate(Stated, Table):
         served = "the average served to its samples" if of_rows else "the average of what is served"
         truth = "the average of their true probabilities" if of_rows else "the true frequency"
         left_out = f" (left out: {name_cells(list(self.left_out))}, as no sample has it)" if self.left_out else ""
+        n_bins = len(self.uncovered)
+        bins = f", leaving out {n_bins:,} bin{'s' * (n_bins != 1)} without samples," if n_bins else ","
         return (
             f"With probability at least {sureness(self.alpha)} over {over}, in every bin of the raw score of each of "
-            f"{n_classes:,} classes{left_out}, and of the class with the largest, {served} is within "
+            f"{n_classes:,} classes{left_out}, and of the class with the largest{bins} {served} is within "
             f"{rounded_up(self.epsilon)} of {truth} (on average over classes within {mean})."
         )
 
@@ -170,6 +176,11 @@ def _stated(
     takes_part = has_label | (np.arange(len(names)) == len(classes))
     edges = np.zeros((len(names), 0)) if vector.edges is None else vector.edges
     least, most = np.insert(edges, 0, 0.0, axis=1), np.append(edges, np.ones((len(names), 1)), axis=1)
+    # A bin between equal edges holds no score, but for the last one, which holds its upper end. Other bins that are not covered
+    # may hold rows of a population, though none of the fit.
+    is_population = about == ABOUT[0]
+    holds_scores = (least < most) | (np.arange(least.shape[1]) == least.shape[1] - 1)
+    missed = np.argwhere(is_population & ~covered & holds_scores & takes_part[:, None])
     shown = np.argwhere(covered & takes_part[:, None])
     bins = tuple(
         (
@@ -180,11 +191,11 @@ def _stated(
     )  # fmt: skip
     of_groups = np.max(np.where(covered, radii, 0.0), axis=1)
     kept = [(name, float(radius)) for name, radius, kept in zip(names, of_groups, takes_part, strict=True) if kept]
-    is_population = about == ABOUT[0]
     return VectorCertificate(
         epsilon=max(radius for _, radius in kept), alpha=alpha, kind="conditional", bound="clopper-pearson",
         theorem=_OF_POPULATION if is_population else _OF_ROWS,
         assumptions=tuple(sentences("draws", "training", "unlabelled") if is_population else sentences("labels", "training")),
         about=about, n_samples=n_samples, radii=tuple(kept), bins=bins,
         left_out=tuple(name for name, kept in zip(names, takes_part, strict=True) if not kept),
+        uncovered=tuple((names[g], float(least[g, b]), float(most[g, b])) for g, b in missed.tolist()),
     )  # fmt: skip

@@ -26,6 +26,7 @@ from fastbin.assess.bin_tests import (
     intervals_of_means,
     relative_entropies,
     relative_entropy,
+    smallest_count,
 )
 from fastbin.assess.bin_tests import tests_of_averages as averages_of
 from fastbin.assess.verdict import NEW_ROWS
@@ -129,7 +130,7 @@ def test_counts_to_confirm_have_the_power(frequency: float, lower: float, upper:
         above = np.ones(count + 1, bool) if lower <= 0.0 else stats.binom.sf(x - 1, count, lower) <= alpha
         return float(stats.binom.pmf(x, count, frequency)[below & above].sum())
 
-    count = int(Frequency(lower, upper, frequency).count_to_confirm(alpha, power))
+    count = int(smallest_count(Frequency(lower, upper, frequency).confirming(alpha), power))
     assert power_at(count) >= power > power_at(count - 1)
 
 
@@ -659,6 +660,30 @@ def test_sample_sizes_are_enough() -> None:
     assert confirmed(needed) >= 0.8 - 3 * 0.033
     assert confirmed(int(0.6 * needed)) < 0.7
     assert assess.samples_to_check(model, epsilon=0.0) == math.inf
+
+
+@pytest.mark.parametrize("power", [0.5, 0.9])
+def test_sample_sizes_are_enough_though_the_counts_of_bins_vary(power: float) -> None:
+    """Of twenty bins alike, some bin gets fewer samples than its share."""
+    rng, model = np.random.default_rng(4), model_of([0.125] * 20)
+    needed, found = int(assess.samples_to_check(model, epsilon=0.1, power=power)), 0
+    for _ in range(300):
+        scores = rng.random(needed)
+        labels = rng.random(needed) < 0.125
+        found += assess.check_certificate(model, scores, labels, epsilon=0.1).verdict == "confirmed"
+    assert abs(found / 300 - power) <= 3 * math.sqrt(power * (1 - power) / 300)
+
+
+def test_sample_sizes_of_a_set_allow_for_the_counts_of_cells() -> None:
+    rng = np.random.default_rng(5)
+    models = fb.ModelSet({cell: model_of([0.125] * 3) for cell in "abcdef"})
+
+    def checked(size: int) -> assess.SetCheck:
+        scores, labels, cells = rng.random(size), rng.random(size) < 0.125, rng.choice(list("abcdef"), size)
+        return assess.check_certificate(models, scores, labels, cells=cells, epsilon=0.1)
+
+    found = [checked(int(checked(60000).samples_to_confirm)).verdict == "confirmed" for _ in range(200)]
+    assert abs(np.mean(found) - 0.9) <= 3 * math.sqrt(0.9 * 0.1 / 200)
 
 
 @pytest.mark.filterwarnings("ignore:ties left")

@@ -236,11 +236,16 @@ def test_a_certificate_explains_itself() -> None:
     [
         ("marginal", "With probability at least 95 % over the 1,000 calibration samples and the next sample, the predicted"),
         ("ece", "With probability at least 95 % over the 1,000 calibration samples, the expected calibration error is at most"),
-        ("expected-ece", "Averaged over sets of 1,000 calibration samples, the expected calibration error is at most"),
+        ("expected-ece", "Averaged over sets of 1,000 calibration samples with as many in each bin, the expected calibration"),
     ],
 )
 def test_each_kind_has_its_sentence(kind: str, start: str) -> None:
     assert str(guarantees.certify(uniform_mass(), 0.05, kind)).startswith(start)
+
+
+def test_a_value_next_to_0_has_no_factor() -> None:
+    parts = {"edges": [0.5], "counts": [3, 4], "label_sums": [1, 1], "scheme": "fixed-width"}
+    refused(fb.GuaranteeError, "factor", fb.BinnedModel.from_parts(values=[5e-324, 0.25], **parts).certificate, kind="ratio")
 
 
 def test_uncovered_bins_are_named_in_the_sentence() -> None:

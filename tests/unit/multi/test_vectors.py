@@ -199,6 +199,23 @@ def test_the_certificate_of_the_population_needs_other_rows() -> None:
     assert row[-1] == pytest.approx(max(high - mean, mean - low) + slack, rel=1e-9)
 
 
+def test_bins_without_a_labelled_row_are_left_out_and_told() -> None:
+    """Edges come from rows without labels: a score that no labelled row has may have a bin of its own."""
+    support, masses = np.array([[0.98, 0.02], [0.6, 0.4], [0.1, 0.9]]), [0.01, 0.59, 0.4]
+    rng = np.random.default_rng(0)
+    rows, other = support[rng.choice([1, 2], 600)], support[rng.choice(3, 20000, p=masses)]
+    cal = VectorCalibration(calibrator=fb.UniformMassBinning(n_bins=2)).fit(
+        rows, (rng.random(600) < 0.6).astype(int), unlabelled=other
+    )
+    certificate = cal.certificate(about="population")
+    assert (1, 0.0, 0.4) in certificate.uncovered  # where 0.02 is
+    assert not {(name, low) for name, low, *_ in certificate.bins} & {(name, low) for name, low, _ in certificate.uncovered}
+    n = len(certificate.uncovered)
+    assert f", leaving out {n} bin{'s' * (n != 1)} without samples, the average of what is served" in str(certificate)
+    assert certificate.to_dict()["uncovered"] == [list(each) for each in certificate.uncovered]
+    assert cal.certificate().uncovered == ()
+
+
 def test_classes_without_a_row_are_named_and_left_out() -> None:
     certificate = VectorCalibration(classes=NAMES).fit(P, NAMES[np.minimum(Y, 2)]).certificate()
     assert certificate.left_out == ("bee",)

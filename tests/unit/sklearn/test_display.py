@@ -60,7 +60,7 @@ def test_of_several_classes() -> None:
 
 def test_an_estimator_without_probabilities_is_refused() -> None:
     X, y = make_classification(60, random_state=0)
-    with pytest.raises(fb.InputTypeError, match="estimator is a RidgeClassifier, which has no predict_proba; calibrate it first"):
+    with pytest.raises(fb.InputTypeError, match="estimator is a RidgeClassifier, which has no predict_proba; calibrate"):
         ReliabilityDisplay.from_estimator(RidgeClassifier().fit(X, y), X, y)
 
 
