@@ -48,7 +48,7 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 Power = Callable[[int], float]  # by the count of a bin
 
-# Of the normal law: Gauss and Hermite's nodes, in standard deviations, and their weights.
+# Nodes of Gauss and Hermite for the normal law, in standard deviations, and their weights.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 
 

@@ -664,7 +664,7 @@ def test_sample_sizes_are_enough() -> None:
 
 @pytest.mark.parametrize("power", [0.5, 0.9])
 def test_sample_sizes_are_enough_though_the_counts_of_bins_vary(power: float) -> None:
-    """Of twenty bins alike, some bin gets fewer samples than its share."""
+    """Some of twenty bins alike gets fewer samples than its share."""
     rng, model = np.random.default_rng(4), model_of([0.125] * 20)
     needed, found = int(assess.samples_to_check(model, epsilon=0.1, power=power)), 0
     for _ in range(300):
