@@ -482,9 +482,9 @@ class BinnedModel(Saved, NativeModel, Parts):
         "upper".
         """
         at = self._interval_at(at)
+        rows = self.interval(alpha, bound, simultaneous, at=at)
         served = self if at == "bin" else self._as_steps()
-        ends = served.lookup(scores, self.interval(alpha, bound, simultaneous, at=at), tie_keys=tie_keys, seed=seed, nan=nan)
-        return like(scores, ends, NAMES_OF_ENDS[at])
+        return like(scores, served.lookup(scores, rows, tie_keys=tie_keys, seed=seed, nan=nan), NAMES_OF_ENDS[at])
 
     def _as_steps(self) -> BinnedModel:
         """The same map with a bin for each step, and nothing else."""

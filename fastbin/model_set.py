@@ -340,8 +340,8 @@ class ModelSet(Saved, NativeModelSet, Parts):
         kept = self._intervals  # read once: threads may ask for different ones
         if kept[0] != asked:
             at = self._interval_at(at)
-            served = self if at == "bin" else self._as_steps()
-            self._intervals = kept = asked, served, np.concatenate(self.interval(*asked[:3], at=at)), NAMES_OF_ENDS[at]
+            rows = np.concatenate(self.interval(*asked[:3], at=at))
+            self._intervals = kept = asked, self if at == "bin" else self._as_steps(), rows, NAMES_OF_ENDS[at]
         _, served, ends, names = kept
         return served._lookup(ends, (0.0, 1.0), names, scores, cells, tie_keys, seed, nan)
 

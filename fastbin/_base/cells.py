@@ -15,7 +15,7 @@ from fastbin._base.array_types import Array, Float64s, Int32s, Int64s
 from fastbin._base.checks import check_choice, is_missing, refuse_first
 from fastbin._base.doubles import BEYOND_DOUBLES, doubles_of
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name
-from fastbin._base.frames import columns_of, masked_entries, read_column, refuse_lazy
+from fastbin._base.frames import columns_of, read_column, refuse_lazy, refuse_masked
 
 MOST_BYTES = 1024
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -50,10 +50,7 @@ def as_cells(cells: Any, name: str = "cells") -> Cells:
         if isinstance(cells, (str, bytes, Set, Mapping, Iterator)) or not isinstance(cells, Iterable):
             remedy = "pass one key for each row, as a list or an array"
             raise InputTypeError(None, remedy, argument=name, value=cells)
-        masked = masked_entries(cells)
-        if masked is not None:
-            at = int(np.argmax(masked))
-            raise InputError("is masked", "remove or fill masked rows first", argument=name, at=at)
+        refuse_masked(cells, name)
         array = np.asarray(cells) if hasattr(cells, "__array__") else _from_sequence(cells)
     if array.ndim != 1:
         raise InputTypeError(f"must be one-dimensional, got shape {array.shape}", argument=name)
@@ -231,10 +228,7 @@ def check_matrix(
 
 def _as_matrix(P: Any, name: str) -> Array:
     refuse_lazy(P, name)
-    masked = masked_entries(P)
-    if masked is not None:
-        i, j = np.argwhere(masked)[0].tolist()
-        raise InputError("is masked", "remove or fill masked rows first", argument=name, at=(i, j))
+    refuse_masked(P, name)
     try:
         array = np.asarray(P)
     except (ValueError, TypeError) as error:

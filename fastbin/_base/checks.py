@@ -21,7 +21,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.doubles import BEYOND_DOUBLES, doubles_of, refuse_rounded_in
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name, joined
-from fastbin._base.frames import column_of, masked_entries, read_column, with_numbers_kept
+from fastbin._base.frames import column_of, read_column, refuse_masked, with_numbers_kept
 from fastbin._base.tie_keys import GREATEST_KEY, look_like_ids
 
 ScoreRange = tuple[float, float] | None
@@ -66,9 +66,7 @@ def _one_dimensional(values: Any, name: str, first_row: int = 0) -> Array:
         to_one = "; one score alone goes to predict_one, or to decide_one" * (name == "scores")
         remedy = "for class probabilities pass the column of class 1" if array.ndim else f"pass a list or an array{to_one}"
         raise InputTypeError(f"must be one-dimensional (or n by 1), got shape {array.shape}", remedy, argument=name)
-    masked = masked_entries(values)
-    if masked is not None:
-        refuse_first(masked, name, array, "remove or fill masked rows first", lambda i: "is masked")
+    refuse_masked(values, name)
     return with_numbers_kept(array, values)
 
 

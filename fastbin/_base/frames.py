@@ -112,6 +112,15 @@ def masked_entries(values: Any) -> Bools | None:
     return masked if masked.any() else None
 
 
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse an array of `numpy.ma` in which something is masked."""
+    masked = masked_entries(values)
+    if masked is not None:
+        row, *rest = np.argwhere(masked)[0].tolist()
+        at = (row, rest[0]) if rest else row
+        raise InputError("is masked", "remove or fill masked rows first", argument=name, at=at)
+
+
 def with_numbers_kept(array: Array, values: Any) -> Array:
     """An array that was made of a list, as one of objects where NumPy has made texts of the numbers beside one."""
     if array.dtype.kind in "SU" and isinstance(values, (list, tuple)) and not all(isinstance(each, str) for each in values):

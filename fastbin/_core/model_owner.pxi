@@ -84,6 +84,8 @@ cdef int succeed_with(
 
     `scores` are those from `first_row` of a longer column, and `row` counts from there. `served_by` as in `refuse_scores`.
     """
+    if status == FASTBIN_ERROR_ARGUMENT and spec.kind != FASTBIN_STEP:
+        raise InputError("the model has no bins, as it is no step function", "predict gives its values")
     if status == FASTBIN_ERROR_SCORE_NAN or status == FASTBIN_ERROR_SCORE_RANGE:
         if row < 0:
             refuse_scores(np.array([scores]), score_range_of(spec), name="score", served_by=served_by)

@@ -198,6 +198,8 @@ class Calibrator(Estimator[BinnedModel]):
     _fall_level: float | None = LEVEL
     # Whether values never fall as scores rise, whatever the configuration.
     _never_falls: ClassVar[bool] = False
+    # Whether a fit moves another model, and makes none of its rows.
+    _moves_a_model: ClassVar[bool] = False
     # Why counts of the rows do not decide the model, for the messages of fits that see nothing else.
     _looks_at: ClassVar[str] = "its map is fitted to single scores"
 
@@ -336,6 +338,18 @@ class Calibrator(Estimator[BinnedModel]):
 
 # What the parameters of calibrators, and of their `fit`, mean: for `shared_docs`.
 PARAMETERS, FIT_PARAMETERS = Calibrator.__doc__, Calibrator.fit.__doc__
+
+
+def check_binary(calibrator: Any) -> None:
+    """Refuse as `calibrator` of something what is not one of scores and labels, or cannot be fitted as it is."""
+    remedy = "pass a binary calibrator such as UniformMassBinning(10)"
+    if not isinstance(calibrator, Calibrator):
+        is_class = isinstance(calibrator, type)
+        what = f"the class {calibrator.__name__}" if is_class else f"of type {type(calibrator).__name__}"
+        raise InputTypeError(f"is {what}", remedy, argument="calibrator")
+    if calibrator._moves_a_model:
+        raise InputTypeError(f"is a {type(calibrator).__name__}, which fits no scores", remedy, argument="calibrator")
+    calibrator._least_samples()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

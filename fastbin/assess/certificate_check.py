@@ -31,6 +31,7 @@ from fastbin.assess.bin_tests import BinSums, BinTest, Frequency, Sizes, claims_
 from fastbin.assess.verdict import CertificateCheck, SetCheck, joint_verdict, judged
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.certificate import name_cells
+from fastbin.guarantees.evidence import is_moved
 from fastbin.intervals import bonferroni
 from fastbin.intervals.binomial import around, check_side, opened
 from fastbin.model import BinnedModel
@@ -182,7 +183,8 @@ def samples_to_check(
     -------
     float
         A whole number of samples with which `check_certificate` says "confirmed" with chance `power`, if the values of the
-        model are the truth and bins have the masses that they had in the fit. Infinity where none would do (epsilon 0).
+        model are the truth and bins have the masses of the population that it is about: those of the fit, by its weights, the
+        pool of a plan, or the class rates that the values were moved to. Infinity where none would do (epsilon 0).
 
     Raises
     ------
@@ -198,7 +200,7 @@ def samples_to_check(
     4276.0
     """
     promise = Promise.of(model, certificate, epsilon, test_level, power)
-    counts = np.zeros(promise.model.n_bins, np.int64) if promise.model.counts is None else promise.model.counts
+    counts = _counts_of_the_population(promise.model)
     nothing = np.zeros(len(counts))
     expected = BinSums(counts, np.zeros_like(counts), nothing, nothing)
     return promise.sizes(expected, max(1, int(promise.is_claimed.sum()))).samples_to_confirm()
@@ -209,6 +211,22 @@ def samples_to_check(
 
 # Equal fingerprints mean equal counts. That says nothing where other rows would often have the same counts.
 COINCIDENCE = 1e-4
+
+
+def _counts_of_the_population(model: BinnedModel) -> Array:
+    """The samples of the fit in each bin, shared out as rows of the population that the model is about are."""
+    if model.counts is None:
+        return np.zeros(model.n_bins, np.int64)
+    if model.pool_counts is not None:
+        return np.asarray(model.pool_counts)
+    if not (model.is_weighted or is_moved(model)):
+        return np.asarray(model.counts)
+    if model.is_weighted:
+        ones, totals = np.asarray(model.weighted_label_sums), np.asarray(model.weight_sums)
+    else:
+        ones, totals = model.label_sums.astype(np.float64), model.counts.astype(np.float64)
+    masses = np.maximum(totals - ones, 0.0) + model.odds_ratio * ones  # a move multiplies the odds of every bin by the same
+    return np.asarray(masses * (model.counts.sum() / (masses.sum() or 1.0)))
 
 
 class Promise(NamedTuple):

@@ -17,7 +17,7 @@ from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows
 from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW
 from fastbin.binning.isotonic import DistinctScores, count_scores
-from fastbin.guarantees.evidence import refuse_whole_ties, require_guarantee
+from fastbin.guarantees.evidence import is_moved, refuse_whole_ties, require_guarantee
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
 
@@ -65,6 +65,10 @@ def venn_pairs(model: BinnedModel | Calibrator) -> Float64s:
            [0.5 , 1.  ]])
     """
     model = as_model(model)
+    if is_moved(model):
+        raise GuaranteeError(
+            "the values were moved to other class rates, and a Venn pair is about those of the fit; take the model before"
+        )
     if model.pairs is not None:
         return np.array(model.pairs)
     if model.scheme == "isotonic":

@@ -13,7 +13,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools
 from fastbin._base.checks import MOST_SAMPLES, ScoreRange, check_choice, check_score_range, event_of, too_many_samples
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
-from fastbin._fit.calibrator import Calibrator, Estimator
+from fastbin._fit.calibrator import Calibrator, Estimator, check_binary
 from fastbin._fit.quantiles import CHANGED
 from fastbin._fit.rows import BatchesSource, Progress, Rows, limits_of
 from fastbin.binning.certified import CertifiedCalibration
@@ -161,10 +161,7 @@ def _method_for(calibrator: Any, segment: str | None) -> Calibrator | SegmentedB
     if isinstance(given, Estimator) and not isinstance(given, Calibrator):
         problem = f"calibrator is of type {type(given).__name__}, which takes all rows in memory"
         raise InputTypeError(f"{problem}; read the columns as a matrix P, and call its fit(P, labels)")
-    if not isinstance(given, Calibrator):
-        kind = f"the class {given.__name__}" if isinstance(given, type) else f"of type {type(given).__name__}"
-        raise InputTypeError(f"calibrator is {kind}; pass a binary calibrator such as UniformMassBinning(10)")
-    given._least_samples()  # refuses what cannot be used
+    check_binary(given)
     return copy.copy(given) if segment is None else SegmentedBinning(given)
 
 

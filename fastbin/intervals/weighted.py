@@ -63,7 +63,8 @@ def self_normalised_hoeffding(
     Raises
     ------
     InputError
-        When a sum is negative or not finite, lengths differ, or alpha or a bound is out of range.
+        When a sum is negative or not finite, lengths differ, alpha or a bound is out of range, or a bound is below the mean
+        weight of its bin.
 
     Examples
     --------
@@ -72,8 +73,25 @@ def self_normalised_hoeffding(
     """
     means, mean_weights, filled, known = weighted_means(weighted_label_sums, weight_sums, counts)
     limits = positive_per_bin(weight_bound, means.shape[0], "weight_bound")
+    _refuse_beyond(known & (mean_weights > limits * (1.0 + ROUNDING)), mean_weights, limits, "weight_bound")
+    return self_normalised(means, mean_weights, filled, known, limits, alpha)
+
+
+def self_normalised(
+    means: Float64s, mean_weights: Float64s, filled: Float64s, known: Bools, limits: Float64s, alpha: float
+) -> Float64s:
+    """The intervals of `self_normalised_hoeffding`, of what `weighted_means` gives."""
     radii = limits / mean_weights * np.sqrt(math.log(2.0 / check_level(alpha)) / (2.0 * filled))
     return around(means, np.where(known, radii, 1.0))
+
+
+def _refuse_beyond(bad: Bools, mean_weights: Float64s, limits: Any, argument: str) -> None:
+    """Refuse a bound on the weights of a population that the mean weight of a bin refutes."""
+    if bad.any():
+        b = int(np.argmax(bad))
+        limit = float(np.broadcast_to(limits, bad.shape)[b])
+        problem = f"is {limit:g}, and the mean weight in bin {b} is {mean_weights[b]:g}"
+        raise InputError(problem, "the bound must hold in the whole source population", argument=argument, value=limit)
 
 
 @shared_docs(self_normalised_hoeffding.__doc__)
@@ -107,7 +125,7 @@ def theorem7(
     >>> theorem7([4500.0], [9000.0], [9000], alpha=0.01, weight_min=0.5, weight_max=1.5).round(4)
     array([[0.1041, 0.8959]])
     """
-    means, _, filled, known = weighted_means(weighted_label_sums, weight_sums, counts)
+    means, mean_weights, filled, known = weighted_means(weighted_label_sums, weight_sums, counts)
     if not 0.0 < check_number(weight_min, "weight_min") <= check_number(weight_max, "weight_max") < math.inf:
         raise InputError(
             f"is {weight_min!r} and weight_max is {weight_max!r}",
@@ -116,6 +134,8 @@ def theorem7(
             argument="weight_min",
             value=weight_min,
         )
+    _refuse_beyond(known & (mean_weights > weight_max * (1.0 + ROUNDING)), mean_weights, weight_max, "weight_max")
+    _refuse_beyond(known & (mean_weights < weight_min * (1.0 - ROUNDING)), mean_weights, weight_min, "weight_min")
     slack = np.sqrt(math.log(6.0 / check_level(alpha)) / (2.0 * filled))
     ratio = weight_max / weight_min
     holds = known & (weight_max * slack < weight_min / 2.0)

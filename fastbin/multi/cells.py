@@ -26,10 +26,10 @@ from fastbin._base.checks import (
     compare_labels,
     no_samples,
 )
-from fastbin._base.errors import ArgumentError, FastbinError, GuaranteeError, InputError, InputTypeError, Wording, by_name
+from fastbin._base.errors import ArgumentError, FastbinError, GuaranteeError, InputError, Wording, by_name
 from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, on_falling
 from fastbin._core.fit import lower_half
-from fastbin._fit.calibrator import Calibrator, Estimator
+from fastbin._fit.calibrator import Calibrator, Estimator, check_binary
 from fastbin._fit.edges import on_fewer_bins, ties_cost_bins
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, check_rows
@@ -429,15 +429,10 @@ def binary_method(
     """The checked wish of a user: a calibrator, or a number of bins, or else points per bin where there is such a rule."""
     min_points = check_count(min_points, "min_points")
     if calibrator is not None:
-        if not isinstance(calibrator, Calibrator):
-            what = (
-                f"the class {calibrator.__name__}" if isinstance(calibrator, type) else f"of type {type(calibrator).__name__}"
-            )
-            raise InputTypeError(f"calibrator is {what}; pass a binary calibrator such as UniformMassBinning(10)")
+        check_binary(calibrator)
         if n_bins is not None:
             problem = f"is {n_bins!r}, and calibrator has its own"
             raise InputError(problem, "give one of the two", argument="n_bins", value=n_bins)
-        calibrator._least_samples()  # refuses what cannot be used
         if of_classes and getattr(calibrator, "sampling_rate", 1.0) != 1.0:
             problem = "has a sampling_rate, and label 0 of a class against others stands for several classes"
             raise InputError(problem, "leave it out", argument="calibrator")

@@ -285,7 +285,7 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
     models = [own for _, own in model.numbered]
     if any(own.kind != "step" or own.counts is None for own in models):
         raise InputError("the model has no samples by bin to draw", "pass predictions and labels of a test set")
-    if any(is_moved(own) or own.sampling_rate for own in models):
+    if any(map(is_moved, models)):
         problem = "the model was moved to other class rates than those of the samples of its fit"
         raise InputError(problem, "draw the model before, or pass predictions and labels of the population that it is about")
     values = np.concatenate([own.bin_values for own in models])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -140,6 +140,8 @@ class LabelShift(Calibrator):
     (array([0.069, 0.25 ]), 0.1)
     """
 
+    _moves_a_model: ClassVar[bool] = True
+
     source: BinnedModel | Calibrator
     _: KW_ONLY
     method: str = "labels"
@@ -248,7 +250,8 @@ class LabelShift(Calibrator):
             values=move_odds(np.asarray(model.values), p, q),
             odds_ratio=q * (1.0 - p) / ((1.0 - q) * p),
             rates=ClassRates(source, target),
-            decision=None,  # its promise is about the source
+            decision=None,  # its promise is about the source, and so are Venn pairs
+            pairs=None,
             provenance=provenance if shares is None else with_shares(provenance, shares.as_json()),
         )
         return self

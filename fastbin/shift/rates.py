@@ -356,7 +356,8 @@ def rate_by_confusion(
     model, scores
         As in `rate_by_likelihood`.
     threshold : float in (0, 1), optional
-        By default the source rate, which separates some bins from others however rare label 1 is; 0.5 is the most likely class.
+        By default the source rate, which separates some bins from others however rare label 1 is, moved as the values were; 0.5
+        is the most likely class.
     **options
         `counts`, `source_rate`, `alpha`, `n_bootstrap`, `tie_keys` and `seed` of `rate_by_likelihood`.
 
@@ -383,7 +384,11 @@ def rate_by_confusion(
     0.1667
     """
     model, given = as_model(model), RateOptions(**options)
-    cut = _class_masses(model, given.source_rate).rate if threshold is None else check_unit_interval(threshold, "threshold")
+    if threshold is None:
+        rate = _class_masses(model, given.source_rate).rate
+        cut = rate * model.odds_ratio / (1.0 - rate + rate * model.odds_ratio)
+    else:
+        cut = check_unit_interval(threshold, "threshold")
     values = np.asarray(model.bin_values)
     predicted = values >= cut
     if predicted.all() or not predicted.any():

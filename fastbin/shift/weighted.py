@@ -22,15 +22,15 @@ from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import Partition, tally_bins
+from fastbin.guarantees.evidence import is_moved
 from fastbin.intervals import (
     betting,
     bonferroni,
-    self_normalised_hoeffding,
     sidak,
     weighted_empirical_bernstein,
 )
 from fastbin.intervals.binomial import as_doubles
-from fastbin.intervals.weighted import ROUNDING, positive_per_bin, theorem7, theorem10
+from fastbin.intervals.weighted import ROUNDING, positive_per_bin, self_normalised, theorem7, theorem10, weighted_means
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
 
@@ -206,7 +206,7 @@ def weighted_interval(
     weight_bound : float or array-like of float, shape (n_bins,)
         The largest weight in the source population (of each bin, where known), not merely in the sample.
     alpha : float
-        The chance that an interval misses; of any, where `simultaneous`. Strictly between 0 and 1.
+        The chance that an interval misses; of any, where `simultaneous`. From 1e-100 to 1/2.
     simultaneous : bool
         Whether alpha is shared among the bins.
     weight_error : float, optional
@@ -252,7 +252,8 @@ def weighted_interval(
     _refuse_refuted(limits, np.asarray(model.weight_square_sums), weights, error)
     # The lower end is least when label-1 samples weigh as little and label-0 samples as much as they may; the upper reversed.
     lower, upper = (
-        self_normalised_hoeffding(ones * up, ones * up + zeros / up, counts, level, limits) for up in (1.0 / error, error)
+        self_normalised(*weighted_means(ones * up, ones * up + zeros / up, counts), limits, level)
+        for up in (1.0 / error, error)
     )
     return np.stack([lower[:, 0], upper[:, 1]], axis=1)
 
@@ -348,6 +349,10 @@ def _betting(rows: WeightedRows, level: float, limits: WeightLimits, n_bins: int
 def require_weight_guarantee(model: BinnedModel, weight_error: float | None) -> float:
     """The factor by which weights may be off; raises where no finite-sample statement about the bins can be made."""
     _require_weights(model)
+    if is_moved(model):
+        raise GuaranteeError(
+            "the values were moved to other class rates, and the weighted tally is of those of the fit; take the model before"
+        )
     if not SCHEMES[model.scheme].continuable:
         raise GuaranteeError(
             f"scheme {model.scheme!r} chooses edges by labels or averages boundary samples, so its weighted samples are not "

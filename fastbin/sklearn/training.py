@@ -21,7 +21,7 @@ from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import check_matrix
 from fastbin._base.checks import check_sample_weight, is_missing, plain_value
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
-from fastbin._base.frames import check_same_index, with_numbers_kept
+from fastbin._base.frames import check_same_index, refuse_masked, with_numbers_kept
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class TrainingRows:
         if y is None:
             raise InputError(f"This {name} estimator requires y to be passed, but the target y is None")
         check_same_index(X=X, y=y, sample_weight=sample_weight)
+        for argument, given in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            refuse_masked(given, argument)
         X, y = indexable(X, y)
         labels = with_numbers_kept(column_or_1d(y, warn=True), y)
         if len(labels) == 0:
