@@ -340,6 +340,20 @@ class Calibrator(Estimator[BinnedModel]):
 PARAMETERS, FIT_PARAMETERS = Calibrator.__doc__, Calibrator.fit.__doc__
 
 
+def changed(models: Any, change: Callable[[BinnedModel], BinnedModel]) -> Any:
+    """The model changed; of a set, or of a vector model, each model, under the same keys."""
+    if isinstance(models, BinnedModel):
+        return change(models)
+    if isinstance(models, VectorModel):
+        each = {key: change(model) for key, model in models.models.items()}
+        return VectorModel._of(each, models.vector, provenance=models._provenance)
+    return ModelSet._of(
+        {key: change(model) for key, model in models.models.items()}, kind=models.kind, unknown=models.unknown,
+        pool=None if models.pool is None else change(models.pool), pooled_cells=models.pooled_cells, columns=models.columns,
+        provenance=models._provenance,
+    )  # fmt: skip
+
+
 def check_binary(calibrator: Any) -> None:
     """Refuse as `calibrator` of something what is not one of scores and labels, or cannot be fitted as it is."""
     remedy = "pass a binary calibrator such as UniformMassBinning(10)"

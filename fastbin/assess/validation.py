@@ -624,6 +624,8 @@ def assess(
             if value is not None:
                 remedy = "pass what model.predict gives as predictions, or use fastbin.assess.audit_groups"
                 raise InputError("is about given predictions, and a model is assessed bin by bin", remedy, argument=name)
+        if "cells" in options:
+            raise InputError("is called segment here", "pass segment=", argument="cells")
         options |= {} if seed is None else {"seed": seed}
         options |= {"sample_weight": sample_weight, "positive": positive, "test_level": test_level, "side": side}
         return _assess_model(given, data, segment, {"score": score, "label": label}, options)
@@ -686,9 +688,10 @@ def _assess_model(model: Any, data: Any, segment: Any, columns: dict[str, Any], 
             raise InputTypeError("is neither a pair nor a table with named columns", remedy, argument="data")
         return import_module("fastbin.report").assess_model(model, *data, cells=segment, **options)
     weight = options.pop("sample_weight")
-    if options.pop("side") != "both":
-        remedy = "pass (scores, labels), or leave side out"
-        raise InputError("goes with scores and labels, and a table is given", remedy, argument="side")
+    for name, idle in (("side", "both"), ("seed", None)):
+        if options.pop(name, idle) != idle:
+            remedy = f"pass (scores, labels), or leave {name} out"
+            raise InputError("goes with scores and labels, and a table is given", remedy, argument=name)
     return import_module("fastbin.engines").assess(data, model, **columns, weight=weight, cell=segment, **options)
 
 

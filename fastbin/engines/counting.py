@@ -14,7 +14,7 @@ from fastbin._base.array_types import Int64s
 from fastbin._base.checks import MOST_SAMPLES, SAY_POSITIVE, check_choice, check_same_event, is_missing, too_many_samples
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.table import Columns, Table
-from fastbin._fit.calibrator import as_model_or_set
+from fastbin._fit.calibrator import as_model_or_set, changed
 from fastbin._fit.rows import Progress
 from fastbin.engines.predicting import (
     KEY_DIGITS,
@@ -150,7 +150,10 @@ def count(
     fitted = as_model_or_set(model)
     check_same_event(fitted.event, positive)
     asked = Asked(score, label, weight, cell, tie_key, by, positive)
-    tally = count_rows(table, fitted, asked, engine, progress)
+    # Keys do not decide about the bins of values that are drawn at random.
+    is_drawn = any(own.delta > 0.0 for own in models_of(fitted))
+    bins = changed(fitted, lambda own: own._replace(delta=0.0)) if is_drawn else fitted
+    tally = count_rows(table, bins, asked, engine, progress)
     left_out = {reason: int(tally.left_out[reason]) for reason in WHY if tally.left_out[reason]}
     n_bins = fitted.n_bins
     unknown = sum(int(part[:, n_bins:].sum()) for part in tally.tables.values())

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from fastbin._base.array_types import Array, Bools, Float64s, Int32s, Int64s, UInt8s, UInt64s
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin.engines.vectors import VectorRequest
 from fastbin.export.dialects import MOST_STEPS
@@ -398,9 +397,8 @@ def models_of(model: BinnedModel | ModelSet) -> list[BinnedModel]:
 
 
 def needs_key(model: BinnedModel | ModelSet) -> bool:
-    """Whether the bin of some score, in a model or in one of a set, depends on its key."""
-    keys = [own.edge_keys for own in models_of(model) if own.edge_keys is not None]
-    return any(bool(((own > 0) & (own < ABOVE_EVERY_KEY)).any()) for own in keys)
+    """Whether a model, or one of a set, compares keys."""
+    return any(own.needs_key for own in models_of(model))
 
 
 def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None) -> tuple[Any, Any, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Int64s, UInt64s
 from fastbin._base.cells import TextCells, as_cells
-from fastbin._base.checks import as_key_array, as_scores, check_alpha, check_choice
+from fastbin._base.checks import as_key_array, as_scores, check_alpha, check_choice, check_flag
 from fastbin._base.errors import FormatError, InputError, InputTypeError, MissingDependencyError, Wording
 from fastbin._base.shown import printable
 from fastbin._base.tie_keys import GREATEST_KEY
@@ -299,7 +299,7 @@ def verify(
     """
     fitted = as_model_or_set(model)
     content, target = _content(export, target)
-    if target in PROGRAMS and not run_code:
+    if target in PROGRAMS and not check_flag(run_code, "run_code"):
         raise InputError(
             f"is a program in {PROGRAMS[target]}, which would be run with all rights of this process",
             (Wording("pass run_code=True", "give --run"), " if you trust it"),

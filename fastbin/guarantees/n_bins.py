@@ -502,7 +502,6 @@ def _too_small(ratio: float) -> InputError:
     return InputError(None, "that takes more than 2**53 samples; take a larger one", argument="ratio", value=ratio)
 
 
-@lru_cache(maxsize=256)
 def auto_n_bins(n: int) -> int:
     """The number of bins that ``n_bins="auto"`` takes for n calibration samples.
 
@@ -537,7 +536,11 @@ def auto_n_bins(n: int) -> int:
     >>> [auto_n_bins(n) for n in (100, 1_000, 3_000, 10_000, 1_000_000)]
     [5, 6, 15, 42, 200]
     """
-    n = check_n_samples(n, "n")
+    return _auto_n_bins(check_n_samples(n, "n"))
+
+
+@lru_cache(maxsize=256)
+def _auto_n_bins(n: int) -> int:
     fewest = max(1, min(_AUTO_FEWEST, n // _AUTO_SAMPLES_PER_BIN))
     most = max(fewest, _AUTO_CUBE_ROOTS * integer_cube_root(n))
     if most > fewest and n >= 2 * most and promised(n, most, _AUTO_ALPHA, bound="hoeffding") <= _AUTO_EPSILON:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import SMALLEST_ALPHA, check_alpha, check_choice, refuse_first
+from fastbin._base.checks import SMALLEST_ALPHA, check_alpha, check_choice, check_flag, refuse_first
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin.guarantees.certificate import (
     ABOUT,
     CELLS,
@@ -166,6 +166,7 @@ def certify_set(
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", tuple(CERTIFICATE_BOUNDS))
     cells, side = check_choice(cells, "cells", tuple(CELLS)), check_side_of(side, kind, bound)
+    class_wise = check_flag(class_wise, "class_wise")
     every = _cells(models, names, cells)
     covered = [cell for cell in every if cell.n_covered]
     if check_choice(about, "about", ABOUT[:2]) == "calibration rows" and kind not in MEAN_ERRORS:
@@ -246,7 +247,7 @@ def set_intervals(
     >>> [intervals.round(3).tolist() for intervals in set_intervals(models)]
     [[[0.176, 0.226]], [[0.469, 0.531]]]
     """
-    alpha, bound = check_alpha(alpha), check_interval_bound(bound)
+    alpha, bound, class_wise = check_alpha(alpha), check_interval_bound(bound), check_flag(class_wise, "class_wise")
     at = check_at(at, bound, simultaneous, check_side(side))
     if at == "unlabelled":
         raise GuaranteeError(
@@ -295,6 +296,9 @@ def _naming(name: Any, cells: str) -> Iterator[None]:
 
 
 def _cells(models: Sequence[Any], names: Sequence[Any] | None, cells: str, bound: str = "clopper-pearson") -> list[_Cell]:
+    for argument, value in (("models", models), ("names", [] if names is None else names)):
+        if not isinstance(value, Sized) or not isinstance(value, Iterable):
+            raise InputTypeError(f"is of type {type(value).__name__}", "pass a sequence, one of each", argument=argument)
     given = range(len(models)) if names is None else names
     if len(given) != len(models) or len(models) == 0:
         raise InputError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_alpha, check_choice, check_count, check_unit_interval, refuse_first
+from fastbin._base.checks import check_alpha, check_choice, check_count, check_flag, check_unit_interval, refuse_first
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
@@ -83,7 +83,7 @@ def step_plot(
     >>> ax.get_xlim() == (0.0, 1.0)
     True
     """
-    alpha = check_alpha(alpha)
+    alpha, intervals = check_alpha(alpha), check_flag(intervals, "intervals")
     if isinstance(model, Mapping):
         models = by_text((name, as_model(item, f"model[{name!r}]")) for name, item in model.items())
     else:

@@ -17,6 +17,7 @@ from fastbin._base.checks import (
     check_choice,
     check_count,
     check_edges,
+    check_flag,
     check_labels,
     check_same_length,
     check_score_range,
@@ -190,7 +191,7 @@ class ImportanceWeightedBinning(Calibrator):
             and for a bin without target scores under "counted-mass".
         """
         estimator, event = check_choice(self.estimator, "estimator", ESTIMATORS), event_of(positive)
-        seed = check_seed(self.seed)
+        seed, estimated = check_seed(self.seed), check_flag(estimated, "estimated")
         given_model = isinstance(self.partition, (BinnedModel, Calibrator))
         score_range = as_model(self.partition, "partition").score_range if given_model else check_score_range(self.score_range)
         check_same_index(scores=scores, labels=labels, sample_weight=sample_weight, tie_keys=tie_keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s
 from fastbin._base.checks import UNIT
 from fastbin._base.errors import FastbinWarning, InputError
-from fastbin._fit.calibrator import Calibrator
+from fastbin._fit.calibrator import Calibrator, changed
 from fastbin._fit.edges import rows_fingerprint
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.fixed import ExplicitBinning, FixedWidthBinning
@@ -95,7 +95,7 @@ def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows, draws
         parts = [(model, rows.scores, rows.columns, rows.weights)] if is_one else list(rows.of_models(model))
         if all(has_movable_edges(part[0]) for part in parts):
             moved = {part[0]: with_moved_edges(*part) for part in parts}
-            fitted.model_ = _changed(model, moved.__getitem__)
+            fitted.model_ = changed(model, moved.__getitem__)
             return fitted
     return rows.fit(binary, rows.scores)
 
@@ -127,25 +127,11 @@ def without_promise(fitted: M, why: str) -> M:
             without |= {"ties": "none", "tie_counts": None, "atom_counts": None, "edges_share": 0.0}
         return model._derived("CalibratedClassifier", scheme="other", note=why, **without)
 
-    changed: Any = _changed(fitted, other)
-    if isinstance(changed, VectorModel):
-        without = changed.vector._replace(edges=None, counts=None, means=None, unlabelled=None)
-        changed = VectorModel._of(changed.models, without, provenance=changed._provenance)
-    return changed
-
-
-def _changed(models: Any, change: Callable[[BinnedModel], BinnedModel]) -> Any:
-    """The model changed; of a set, or of a vector model, each model, under the same keys."""
-    if isinstance(models, BinnedModel):
-        return change(models)
-    if isinstance(models, VectorModel):
-        changed = {key: change(model) for key, model in models.models.items()}
-        return VectorModel._of(changed, models.vector, provenance=models._provenance)
-    return ModelSet._of(
-        {key: change(model) for key, model in models.models.items()}, kind=models.kind, unknown=models.unknown,
-        pool=None if models.pool is None else change(models.pool), pooled_cells=models.pooled_cells, columns=models.columns,
-        provenance=models._provenance,
-    )  # fmt: skip
+    bare: Any = changed(fitted, other)
+    if isinstance(bare, VectorModel):
+        without_evidence = bare.vector._replace(edges=None, counts=None, means=None, unlabelled=None)
+        bare = VectorModel._of(bare.models, without_evidence, provenance=bare._provenance)
+    return bare
 
 
 # ------------------------------------------------------------------------------------------------- rounded scores

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any
 
 from fastbin._base.array_types import Array
-from fastbin._base.errors import InputError
+from fastbin._base.checks import check_count
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin.tables.columns import read_numbers
 from fastbin.tables.folders import ManyTables, list_files
 from fastbin.tables.labels import LabelReader
@@ -72,7 +73,11 @@ def open_table(
     ...     open_table(path).names
     ['p', 'y']
     """
-    path = os.fspath(path)
+    try:
+        path = os.fspath(path)
+    except TypeError as error:
+        raise InputTypeError(f"is of type {type(path).__name__}", "pass the name of a file", argument="path") from error
+    memory_limit = None if memory_limit is None else check_count(memory_limit, "memory_limit")
 
     def open_one(file: str) -> Table:
         return _open_file(file, delimiter, decimal, encoding)
@@ -201,6 +206,9 @@ def read_columns(
     >>> model.n_samples, model.values
     (100, array([0., 1.]))
     """
+    chunk_rows = check_count(chunk_rows, "chunk_rows", maximum=2**31 - 1)
+    if label is not None and label not in columns:
+        raise InputError(f"is {label!r}, and no column of `columns`", "name it there, too", argument="label", value=label)
     table = path if isinstance(path, Table) else open_table(path, delimiter)
     named = dict(zip(columns, columns, strict=True))
     reader = ColumnReader(table, named, label=label, positive=positive, whole=whole)

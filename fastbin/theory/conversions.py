@@ -26,7 +26,7 @@ from fastbin.guarantees.certify import SHARE_OF_MASSES
 from fastbin.guarantees.evidence import Evidence, as_evidence, refuse_whole_ties, require_interior
 from fastbin.guarantees.intervals import bin_sets, rarities, rational
 from fastbin.intervals import clopper_pearson
-from fastbin.intervals.binomial import around, as_sums, as_tally
+from fastbin.intervals.binomial import around, as_doubles, as_sums, as_tally
 
 
 def _as_intervals(intervals: Any) -> Float64s:
@@ -161,7 +161,7 @@ def sets_from_intervals(intervals: Any, *, non_atomic: bool) -> Bools:
            [False, False],
            [ True,  True]])
     """
-    if not non_atomic or hasattr(intervals, "label_sums") or hasattr(intervals, "model_"):
+    if not check_flag(non_atomic, "non_atomic") or hasattr(intervals, "label_sums") or hasattr(intervals, "model_"):
         raise GuaranteeError(
             "Gupta, Podkopaev & Ramdas 2020, Theorem 2 is about scores without atoms, and a binned predictor has only atoms: "
             "its intervals would give sets that do not cover; use conformal_sets, or bin_sets for a fitted model"
@@ -265,14 +265,14 @@ def conformal_sets(
            [ True,  True],
            [False,  True]])
     """
-    level = rational(alpha)
+    level, class_conditional = rational(alpha), check_flag(class_conditional, "class_conditional")
     new = check_scores(scores).astype(np.float64)
     check_same_index(calibration_scores=calibration_scores, calibration_labels=calibration_labels)
     seen = check_scores(calibration_scores, name="calibration_scores").astype(np.float64)
     labels = check_labels(calibration_labels, "calibration_labels")
     check_same_length(calibration_scores=seen, calibration_labels=labels)
     if uniforms is not None:
-        draws = np.asarray(uniforms, dtype=np.float64)
+        draws = as_doubles(uniforms, "uniforms", "numbers in [0, 1)")
         if draws.shape != new.shape:
             remedy = "every row needs one number"
             raise InputError(f"has shape {draws.shape} for {len(new)} scores", remedy, argument="uniforms")

@@ -23,6 +23,7 @@ P = np.column_stack([1 - SCORES, SCORES])
 CAL = fb.UniformMassBinning(3).fit(SCORES, LABELS)
 SEGMENTED = fb.multi.SegmentedBinning(fb.UniformMassBinning(2)).fit(SCORES, LABELS, CELLS)
 VECTORS = fb.multi.VectorCalibration().fit(P, LABELS).model_
+TABLE = pd.DataFrame({"p": SCORES, "y": LABELS})
 DECISION = fb.decide.accept_threshold(SCORES, SCORES > 0.6, precision=0.8)
 
 
@@ -249,6 +250,29 @@ def test_a_number_of_bins_is_an_integer() -> None:
         ("InputError: the certificate is that of one", lambda: checked(SEGMENTED, CAL.certificate(), cells=CELLS)),
         ("InputTypeError certificate", lambda: fb.assess.samples_to_check(CAL, certificate="x")),
         ("InputError: the cert", lambda: fb.assess.samples_to_check(CAL, certificate=SEGMENTED.certificate())),
+        ("InputTypeError class_wise", lambda: fb.guarantees.certify_set([CAL], class_wise="x")),
+        ("InputTypeError class_wise", lambda: fb.guarantees.set_intervals([CAL], class_wise=np.nan)),
+        ("InputTypeError models", lambda: fb.guarantees.certify_set(CAL.model_)),
+        ("InputTypeError names", lambda: fb.guarantees.certify_set([CAL], names=5)),
+        ("InputTypeError run_code", lambda: fb.export.verify(CAL, fb.export.javascript(CAL), target="js", run_code="no")),
+        ("InputTypeError intervals", lambda: fb.plots.step_plot(CAL, intervals="x")),
+        ("InputTypeError non_atomic", lambda: fb.theory.sets_from_intervals([[0, 1]], non_atomic="x")),
+        ("InputTypeError class_conditional", lambda: fb.theory.conformal_sets([0.5], SCORES, LABELS, class_conditional="x")),
+        ("InputTypeError uniforms", lambda: fb.theory.conformal_sets([0.5], SCORES, LABELS, uniforms="x")),
+        ("InputTypeError estimated", lambda: fb.shift.ImportanceWeightedBinning(2).fit(SCORES, LABELS, SCORES, estimated="x")),
+        ("InputError mean_eta_squared", lambda: fb.theory.population_risk([0.5], [1.0], [0.5], 5.0)),
+        ("InputError split", lambda: fb.UniformMassBinning(3, split=0.5).fit(SCORES, LABELS)),
+        ("InputTypeError n", lambda: fb.guarantees.auto_n_bins([1])),
+        ("InputError chunk_rows", lambda: next(fb.io.read_columns("absent.csv", ["p"], chunk_rows=-1))),
+        ("InputError label", lambda: next(fb.io.read_columns("absent.csv", ["p"], label="y"))),
+        ("InputTypeError path", lambda: fb.io.open_table(None)),
+        ("InputError memory_limit", lambda: fb.io.open_table("absent.csv", memory_limit=-1)),
+        ("InputError seed", lambda: fb.assess.assess(CAL, TABLE, score="p", label="y", seed=0)),
+        ("InputError cells", lambda: fb.assess.assess(SEGMENTED, (SCORES, LABELS), segment=CELLS, cells=CELLS)),
+        ("InputTypeError calibrator", lambda: fb.engines.fit(TABLE, calibrator=fb.shift.LabelShift(CAL), score="p", label="y")),
+        ("InputTypeError calibrator", lambda: fb.multi.TopLabelBinning(calibrator=fb.shift.LabelShift(CAL)).fit(P, LABELS)),
+        ("InputError P[1, 0]", lambda: fb.multi.VectorCalibration().fit(np.ma.array(P, mask=P[1, 0] == P), LABELS)),
+        ("InputError P[1]", lambda: VECTORS.predict(np.ma.array(SCORES, mask=SCORES[1] == SCORES))),
         ("InputError score", lambda: DECISION.decide_one(10**400)),
         ("InputError alpha", lambda: CAL.certificate(alpha=10**400)),
         *(

@@ -96,7 +96,10 @@ def test_an_interpolated_model() -> None:
     assert made.kind == "linear"
     assert made.predict([0.0, 0.2, 0.3, 0.6, 1.0]) == pytest.approx([0.1, 0.1, 0.3, 0.9, 0.9], abs=1e-15)
     assert repr(made) == "BinnedModel(scheme='isotonic', 2 knots, 0 samples)"
-    refuses("InputError: an argument is NULL, zero", made.assign, [0.3])
+    for call, given in ((made.assign, [0.3]), (made.step, [0.3]), (made.assign_one, 0.3), (made.step_one, 0.3)):
+        refuses("InputError: the model has no bins", call, given)
+    mixed = fb.ModelSet({0: fb.BinnedModel.from_parts(edges=[0.5], values=[0.1, 0.4]), 1: made})
+    refuses("InputError: a model of the set has no bins", mixed.assign, [0.3, 0.3], [0, 1])
 
 
 def test_a_smooth_model() -> None:

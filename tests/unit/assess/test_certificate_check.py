@@ -674,6 +674,35 @@ def test_sample_sizes_are_enough_though_the_counts_of_bins_vary(power: float) ->
     assert abs(found / 300 - power) <= 3 * math.sqrt(power * (1 - power) / 300)
 
 
+def populations() -> dict[str, Any]:
+    """Models whose fits had other shares of rows in their bins than the population, of uniform scores, that they are about."""
+    rng = np.random.default_rng(6)
+    scores = rng.random(60000)
+    labels = rng.random(60000) < 0.3 * scores**3
+    kept = labels | (rng.random(60000) < 0.05)
+    seen = rng.random(60000) < 0.02 + 0.98 * scores
+    plan = fb.decide.plan_labels(scores, epsilon=0.2, edges=[0.9])
+    while len(rows := plan.rows()):
+        plan.update(rows, labels[np.asarray(rows)])
+    plain = fb.FixedWidthBinning(4)
+    return {
+        "sampled": fb.FixedWidthBinning(4, sampling_rate=0.05).fit(scores[kept], labels[kept]),
+        "weighted": plain.fit(scores[seen], labels[seen], 1.0 / (0.02 + 0.98 * scores[seen])),
+        "planned": plan.model_,
+    }
+
+
+@pytest.mark.parametrize(("name", "model"), populations().items(), ids=lambda each: each if isinstance(each, str) else "")
+def test_sample_sizes_are_those_of_the_population_that_a_model_is_about(name: str, model: Any) -> None:
+    rng = np.random.default_rng(7)
+    needed, found = int(assess.samples_to_check(model, epsilon=0.05)), 0
+    for _ in range(60):
+        scores = rng.random(needed)
+        labels = rng.random(needed) < model.predict(scores)
+        found += assess.check_certificate(model, scores, labels, epsilon=0.05).verdict == "confirmed"
+    assert found / 60 >= 0.9 - 3 * math.sqrt(0.9 * 0.1 / 60), name
+
+
 def test_sample_sizes_of_a_set_allow_for_the_counts_of_cells() -> None:
     rng = np.random.default_rng(5)
     models = fb.ModelSet({cell: model_of([0.125] * 3) for cell in "abcdef"})

@@ -14,6 +14,7 @@ from wordings import refuses
 import fastbin as fb
 import oracle
 from fastbin.binning.venn import VennAbers, merge_venn, predict_venn, venn_pairs
+from fastbin.shift import LabelShift
 from oracle import Case, close
 
 # Fits with empty bins are the business of some of these tests; test_manners.py is about their warning.
@@ -85,6 +86,8 @@ def test_nan_goes_through_where_asked() -> None:
         (lambda: fb.UniformMassBinning(3, scheme="umb").fit(SCORES, LABELS), "scheme 'umb' averages the label of a boundary"),
         (lambda: fb.UniformMassBinning(2, ties="upper").fit([0.5] * 8, [0, 1] * 4), "ties='upper' sends them all to one side"),
         (lambda: fb.FixedWidthBinning(2).fit(SCORES, LABELS, sample_weight=np.ones(10)), "real weights"),
+        (lambda: LabelShift(VennAbers().fit(SCORES, LABELS)).fit(labels=LABELS), "values were moved to other class rates"),
+        (lambda: LabelShift(fb.FixedWidthBinning(2).fit(SCORES, LABELS)).fit(labels=[1, 1, 0]), "moved to other class rates"),
     ],
 )
 def test_pairs_that_would_not_be_valid_are_refused(model, message: str) -> None:

@@ -255,6 +255,14 @@ def test_whole_weights_of_any_type(kind: str, kind_of_weight: str) -> None:
 
 
 @EVERY_TABLE
+def test_the_bins_of_randomised_values_need_no_key(kind: str) -> None:
+    rng = np.random.default_rng(1)
+    scores = rng.random(400)
+    plain, drawn = (fb.UniformMassBinning(4, delta=delta).fit(scores, rng.random(400) < scores) for delta in (0.0, 0.1))
+    assert count(kind, {"p": scores}, drawn).counts.tolist() == count(kind, {"p": scores}, plain).counts.tolist()
+
+
+@EVERY_TABLE
 def test_booleans_are_weights_of_0_and_1(kind: str) -> None:
     columns = {"p": [0.1, 0.2, 0.9], "w": [True, False, True]}
     assert count(kind, columns, model_of("1 bins"), weight="w").counts.tolist() == [2]

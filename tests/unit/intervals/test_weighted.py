@@ -250,6 +250,17 @@ def test_the_size_of_the_weights_of_a_bin_does_not_matter(power: int) -> None:
     np.testing.assert_array_equal(theory.theorem10(weights * scale, labels, 0.1, bounds, 1.0 / bounds, bins=bins), masses)
 
 
+def test_bounds_that_the_mean_weight_refutes_are_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"weight_bound is 0\.5, and the mean weight in bin 1 is 1; the bound must hold in the"
+    ):
+        intervals.self_normalised_hoeffding([1.0, 3.0], [4.0, 10.0], [10, 10], 0.1, 0.5)
+    with pytest.raises(InputError, match=r"weight_min is 5, and the mean weight in bin 0 is 0\.01"):
+        theory.theorem7([3000.0], [1e4], [10**6], 0.1, 5.0, 6.0)
+    with pytest.raises(InputError, match=r"weight_max is 0\.5, and the mean weight in bin 0 is 1"):
+        theory.theorem7([3000.0], [1e4], [10**4], 0.1, 0.1, 0.5)
+
+
 def test_label_sums_above_the_weights_are_refused() -> None:
     with pytest.raises(InputError, match=r"weighted_label_sums\[0\] is 300, more than the weight_sums 200 of its bin"):
         intervals.self_normalised_hoeffding([300.0], [200.0], [300], 0.1, 1.5)

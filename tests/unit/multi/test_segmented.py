@@ -209,6 +209,7 @@ def test_bad_configurations_are_refused() -> None:
         (fb.UniformMassBinning, "calibrator is the class UniformMassBinning; pass a binary calibrator"),
         (7, "calibrator is of type int; pass a binary calibrator"),
         (fb.multi.SegmentedBinning(), "calibrator is of type SegmentedBinning"),
+        (fb.shift.LabelShift(fb.UniformMassBinning(2).fit(SCORES, LABELS)), "is a LabelShift, which fits no scores; pass a"),
     ):
         with pytest.raises(fb.InputTypeError, match=told):
             fb.multi.SegmentedBinning(wrong).fit(SCORES, LABELS, SEGMENTS)

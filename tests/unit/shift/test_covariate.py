@@ -253,6 +253,13 @@ def test_a_bound_that_the_tally_refutes_is_refused() -> None:
     assert shift.weighted_interval(alike, 1.0 / 3.0).shape == (1, 2)  # rounding of the sums refutes nothing
 
 
+def test_moved_values_have_no_interval_of_before() -> None:
+    weighted = fb.UniformMassBinning(3).fit(*rows(600))
+    moved = shift.LabelShift(weighted, source_rate=0.4).fit(labels=[1, 0, 0, 0])
+    with pytest.raises(fb.GuaranteeError, match="the values were moved to other class rates"):
+        shift.weighted_interval(moved, 3.0)
+
+
 def test_weights_off_by_a_factor_widen_the_interval() -> None:
     scores, labels, weights = rows(2000)
     cal = ImportanceWeightedBinning(4).fit(scores, labels, weights)

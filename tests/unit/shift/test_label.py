@@ -359,6 +359,18 @@ def populations(calibrator: Any) -> tuple[fb.BinnedModel, np.ndarray, np.ndarray
 SOURCES = [fb.UniformMassBinning(8), fb.CertifiedCalibration(), fb.FixedWidthBinning(8)]
 
 
+def test_the_default_threshold_lies_among_values_that_were_moved() -> None:
+    """As the same labels without sampling have it: sampling moves the values and the source rate alike."""
+    rng = np.random.default_rng(3)
+    scores = rng.random(40000)
+    labels = rng.random(40000) < 0.3 * scores**3
+    kept = labels | (rng.random(40000) < 0.1)
+    sampled = fb.FixedWidthBinning(10, sampling_rate=0.1).fit(scores[kept], labels[kept])
+    plain = fb.FixedWidthBinning(10).fit(scores[kept], labels[kept])
+    target = rng.random(500)
+    assert rate_by_confusion(sampled, target, n_bootstrap=10).rate == rate_by_confusion(plain, target, n_bootstrap=10).rate
+
+
 @pytest.mark.parametrize("calibrator", SOURCES)
 @pytest.mark.parametrize("estimate", [rate_by_likelihood, rate_by_confusion])
 def test_rates_from_counts_are_those_from_scores(calibrator: Any, estimate: Any) -> None:

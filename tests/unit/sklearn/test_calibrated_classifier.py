@@ -486,6 +486,19 @@ def test_mistakes_are_named(options: Any, message: str) -> None:
         CalibratedClassifier(**options).fit(X, Y)
 
 
+def test_what_is_masked_is_refused() -> None:
+    X, y = make_classification(60, random_state=0)
+    masked = np.zeros(60, bool)
+    masked[7] = True
+    for given, told in (
+        ((np.ma.array(X, mask=np.zeros_like(X, bool) | masked[:, None]), y), r"X\[7, 0\] is masked"),
+        ((X, np.ma.array(y, mask=masked)), r"y\[7\] is masked"),
+        ((X, y, np.ma.array(np.ones(60), mask=masked)), r"sample_weight\[7\] is masked; remove or fill masked rows first"),
+    ):
+        with pytest.raises(fb.InputError, match=told):
+            CalibratedClassifier(LogisticRegression()).fit(*given)
+
+
 def test_a_class_that_is_missing_is_named() -> None:
     y = np.array(["often"] * 1000, object)
     y[:500], y[7] = "sometimes", "never"
