@@ -329,6 +329,8 @@ class Labels:
     MOST_VALUES = 100
 
     def __init__(self, positive: Any = None) -> None:
+        if np.ndim(positive):
+            raise InputTypeError(f"is of type {type(positive).__name__}", "pass one label", argument="positive")
         self.positive = positive
         self._one = 1 if positive is None else positive
         self._counts: dict[Any, int] = {}
