@@ -329,8 +329,7 @@ class Labels:
     MOST_VALUES = 100
 
     def __init__(self, positive: Any = None) -> None:
-        if np.ndim(positive):
-            raise InputTypeError(f"is of type {type(positive).__name__}", "pass one label", argument="positive")
+        _refuse_several(positive)
         self.positive = positive
         self._one = 1 if positive is None else positive
         self._counts: dict[Any, int] = {}
@@ -409,6 +408,11 @@ class Labels:
         if self.lacks_positive:
             problem = f"is {self.positive!r}, which is none of the {where}: they are {self.shown_zeros}"
             raise InputError(problem, self.say_positive, argument="positive", value=self.positive)
+
+
+def _refuse_several(positive: Any) -> None:
+    if np.ndim(positive):
+        raise InputTypeError(f"is of type {type(positive).__name__}", "pass one label", argument="positive")
 
 
 def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part: bool = False) -> Any:
@@ -708,6 +712,7 @@ def event_of(positive: Any) -> str:
     """The name of the event that a positive label stands for; empty where none is said."""
     if positive is None:
         return ""
+    _refuse_several(positive)
     event = str(positive.item() if isinstance(positive, np.generic) else positive)
     check_event(event, "positive")
     return event
