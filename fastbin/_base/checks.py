@@ -329,8 +329,7 @@ class Labels:
     MOST_VALUES = 100
 
     def __init__(self, positive: Any = None) -> None:
-        _refuse_several(positive)
-        self.positive = positive
+        self.positive = check_positive(positive)
         self._one = 1 if positive is None else positive
         self._counts: dict[Any, int] = {}
         self.n_null = self.n_nan = self._n_further = 0
@@ -410,9 +409,14 @@ class Labels:
             raise InputError(problem, self.say_positive, argument="positive", value=self.positive)
 
 
-def _refuse_several(positive: Any) -> None:
-    if np.ndim(positive):
-        raise InputTypeError(f"is of type {type(positive).__name__}", "pass one label", argument="positive")
+def check_positive(positive: Any) -> Any:
+    """The positive label as a Python value; anything but one value is refused."""
+    if isinstance(positive, np.generic):
+        return positive.item()
+    if hasattr(positive, "__iter__") and not isinstance(positive, (str, bytes)):
+        remedy = "pass the one label that counts as 1"
+        raise InputTypeError(f"is of type {type(positive).__name__}", remedy, argument="positive")
+    return positive
 
 
 def compare_labels(labels: Any, positive: Any, name: str = "labels", *, is_part: bool = False) -> Any:
@@ -712,8 +716,7 @@ def event_of(positive: Any) -> str:
     """The name of the event that a positive label stands for; empty where none is said."""
     if positive is None:
         return ""
-    _refuse_several(positive)
-    event = str(positive.item() if isinstance(positive, np.generic) else positive)
+    event = str(check_positive(positive))
     check_event(event, "positive")
     return event
 

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Int64s
-from fastbin._base.checks import MOST_SAMPLES, SAY_POSITIVE, check_choice, check_same_event, is_missing, too_many_samples
+from fastbin._base.checks import (
+    MOST_SAMPLES,
+    SAY_POSITIVE,
+    check_choice,
+    check_positive,
+    check_same_event,
+    is_missing,
+    too_many_samples,
+)
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.table import Columns, Table
 from fastbin._fit.calibrator import as_model_or_set, changed
@@ -36,7 +44,7 @@ from fastbin.export.form import limits_of
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.tables.columns import coded, real_weights, sum_of, weights_of
-from fastbin.tables.labels import MISSING, NEGATIVE, Fault, LabelColumn, check_positive, refuse
+from fastbin.tables.labels import MISSING, NEGATIVE, Fault, LabelColumn, refuse
 from fastbin.tables.opening import ENGINES, Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, TEXTS, SqlTable, is_whole, sql_table
 from fastbin.tables.table import check_columns

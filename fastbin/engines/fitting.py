@@ -11,7 +11,15 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools
-from fastbin._base.checks import MOST_SAMPLES, ScoreRange, check_choice, check_score_range, event_of, too_many_samples
+from fastbin._base.checks import (
+    MOST_SAMPLES,
+    ScoreRange,
+    check_choice,
+    check_positive,
+    check_score_range,
+    event_of,
+    too_many_samples,
+)
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
 from fastbin._fit.calibrator import Calibrator, Estimator, check_binary
 from fastbin._fit.quantiles import CHANGED
@@ -30,7 +38,6 @@ from fastbin.tables.labels import (
     NEGATIVE,
     Fault,
     LabelColumn,
-    check_positive,
     needs_rows,
     no_samples,
     outside,

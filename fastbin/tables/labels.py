@@ -14,7 +14,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Int64s
 from fastbin._base.checks import SAY_POSITIVE, Labels, ScoreRange, is_missing, refuse_words
-from fastbin._base.errors import InputError, InputTypeError, Words, by_name, joined
+from fastbin._base.errors import InputError, Words, by_name, joined
 from fastbin.tables.columns import MISSING_WORDS, as_number, as_numbers, coded, is_text, read_numbers
 from fastbin.tables.table import Table, as_plain, pyarrow
 
@@ -251,12 +251,3 @@ class LabelColumn:
     def check_positive(self) -> None:
         """After the last row: refuse a positive value that no row has."""
         self._seen.check_positive(f"labels in {self._name}")
-
-
-def check_positive(positive: Any) -> Any:
-    """The positive label as a Python value; anything but one value is refused."""
-    if isinstance(positive, np.generic):
-        return positive.item()
-    if hasattr(positive, "__iter__") and not isinstance(positive, (str, bytes)):
-        raise InputTypeError(f"positive is of type {type(positive).__name__}; pass the one label that counts as 1")
-    return positive
