@@ -283,6 +283,9 @@ class Promise(NamedTuple):
                 )
             if promise.n_bins != model.n_bins:
                 raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
+            if promise.n_samples != model.n_samples:
+                problem = f"the certificate is about a fit to {promise.n_samples:,} samples, and the model has {model.n_samples:,}"
+                raise InputError(problem, "take that of the model")
             radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
             is_claimed[list(promise.uncovered_bins)] = False
             side = promise.side
