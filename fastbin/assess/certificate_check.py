@@ -33,7 +33,7 @@ from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.certificate import name_cells
 from fastbin.guarantees.evidence import is_moved
 from fastbin.intervals import bonferroni
-from fastbin.intervals.binomial import around, check_side, opened
+from fastbin.intervals.binomial import check_side, opened
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet, as_model
 
@@ -213,6 +213,12 @@ def samples_to_check(
 COINCIDENCE = 1e-4
 
 
+def served_ends(model: BinnedModel) -> Float64s:
+    """The least and the greatest that each bin with one value serves, (n_bins, 2): draws move the value up and down."""
+    values = np.asarray(model.values)
+    return np.stack([values / (1.0 + model.delta), (values + model.delta) / (1.0 + model.delta)], axis=1)
+
+
 def _counts_of_the_population(model: BinnedModel) -> Array:
     """The samples of the fit in each bin, shared out as rows of the population that the model is about are."""
     if model.counts is None:
@@ -284,8 +290,8 @@ class Promise(NamedTuple):
             if promise.n_bins != model.n_bins:
                 raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
             if promise.n_samples != model.n_samples:
-                problem = f"the certificate is about a fit to {promise.n_samples:,} samples, and the model has {model.n_samples:,}"
-                raise InputError(problem, "take that of the model")
+                samples = f"{promise.n_samples:,} samples, and the model has {model.n_samples:,}"
+                raise InputError(f"the certificate is about a fit to {samples}", "take that of the model")
             radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
             is_claimed[list(promise.uncovered_bins)] = False
             side = promise.side
@@ -300,8 +306,15 @@ class Promise(NamedTuple):
         if model.has_steps:
             tests = tests_of_averages(model, radii, side)
             return cls(model, claims_on_averages(tests), is_claimed, tests, test_level, power, side)
-        claims = opened(around(model.values, radii), side)
+        low, high = served_ends(model).T
+        claims = opened(np.stack([np.maximum(high - radii, 0.0), np.minimum(low + radii, 1.0)], axis=1), side)
         claims[~is_claimed] = 0.0, 1.0
+        empty = claims[:, 0] > claims[:, 1]
+        if empty.any():
+            b = int(np.argmax(empty))
+            problem = f"is less than half of what draws move the value of bin {b} by, from {low[b]:g} to {high[b]:g}"
+            remedy = "no frequency is so near to both: take a larger one, or fit with delta=0"
+            raise InputError(problem, remedy, argument="epsilon")
         rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
         return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), test_level, power, side)
 

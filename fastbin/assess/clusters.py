@@ -60,7 +60,9 @@ def one_per_cluster(cluster: Any, seed: int | None = None) -> Int64s:
     Notes
     -----
     If clusters are independent draws, so are the rows: draws of a random row of a random cluster. Fits, certificates and exact
-    tests of them hold for that population, where each cluster counts once (docs/guarantees.md, "Clusters"). O(n log n).
+    tests of them hold for that population, where each cluster counts once (docs/guarantees.md, "Clusters"). The rows must be
+    all of their clusters: where some with label 0 were left out (``sampling_rate=``), one row of each has no promise.
+    O(n log n).
 
     Examples
     --------

@@ -20,7 +20,7 @@ from fastbin._base.shown import first_few, printable, rounded_up
 from fastbin._base.table import Columns, Table, as_records
 from fastbin._fit.calibrator import Calibrator
 from fastbin.assess.bin_tests import BinSums
-from fastbin.assess.certificate_check import Part, TestedParts, check_certificate, tested_parts
+from fastbin.assess.certificate_check import Part, TestedParts, check_certificate, served_ends, tested_parts
 from fastbin.assess.metrics import brier_score, log_loss
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.samples import N_BINS, Samples, check_samples, rows_of_each
@@ -540,10 +540,10 @@ def _columns(own: _Entries, sizes: Mapping[tuple[int, int], int], test_level: fl
         adjusted = np.minimum(1.0, -len(sizes) * np.expm1(n_cells * np.log1p(-inside)))
     intervals = own.seen.intervals(promise.tests, has_steps, sidak(bonferroni(test_level, len(sizes)), n_cells))[bins]
     served = own.seen.mean_served[bins] if has_steps else promise.model.values[bins]
-    centre = 0.0 if has_steps else served
+    low, high = (0.0, 0.0) if has_steps else served_ends(promise.model)[bins].T
     return {
         "bins": bins, "counts": counts, "label_sums": own.seen.label_sums[bins], "mean_served": served,
         "claims": promise.claims[bins], "intervals": intervals, "p_values": inside, "adjusted": adjusted,
-        "radii": np.maximum(intervals[:, 1] - centre, centre - intervals[:, 0]),
+        "radii": np.maximum(intervals[:, 1] - low, high - intervals[:, 0]),
         "verdicts": judged(promise.claims[bins], intervals, claimed),
     }  # fmt: skip

@@ -266,11 +266,8 @@ def _checked_numbers(given: UniformMassBinning) -> tuple[int | str, float, float
     if check_choice(given.cuts, "cuts", tuple(CUTS)) != "equal-mass" and scheme != "ums":
         remedy = "take scheme 'ums', whose edges come from other samples than those that are averaged"
         raise InputError(f"is {given.cuts!r}, and scheme {scheme!r} cuts at ranks", remedy, argument="cuts", value=given.cuts)
-    if given.split is not None and scheme != "ums":
-        remedy = "take scheme='ums', or leave it out"
-        raise InputError(f"is {given.split!r}, and scheme {scheme!r} uses every sample twice", remedy, argument="split")
-    chosen = CUTS[given.cuts] if given.split is None else given.split
-    split = check_unit_interval(chosen, "split") if scheme == "ums" else 0.5
+    split = check_unit_interval(CUTS[given.cuts] if given.split is None else given.split, "split")
+    split = split if scheme == "ums" else 0.5
     share = check_unit_interval(given.edges_share, "edges_share", open_left=True)
     if share < 1.0 and (given.ties != "whole" or scheme == "ums"):
         raise InputError(

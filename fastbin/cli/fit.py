@@ -199,8 +199,9 @@ def command(
     model: BinnedModel | ModelSet | VectorModel
     agreement = None
     if cluster is not None:
-        _check_cluster_options(rows, plan, population, threads)
-        model, columns, agreement = _fit_clusters(rows.open(file), rows, make_calibrator(method, given), cluster)
+        calibrator = make_calibrator(method, given)
+        _check_cluster_options(rows, plan, population, threads, calibrator)
+        model, columns, agreement = _fit_clusters(rows.open(file), rows, calibrator, cluster)
     elif plan is not None or id_column is not None:
         model, columns = _fit_plan(file, plan, id_column, rows)
     elif rows.have_cells:
@@ -312,11 +313,15 @@ def _note_suspicions(caught: list[warnings.WarningMessage]) -> None:
 # ---------------------------------------------------------------------- clusters
 
 
-def _check_cluster_options(rows: RowOptions, plan: str | None, population: str | None, threads: int) -> None:
+def _check_cluster_options(
+    rows: RowOptions, plan: str | None, population: str | None, threads: int, calibrator: Calibrator
+) -> None:
     """Refuse what does not go together with one row of each cluster."""
     given = {
         "--segment and --classes": rows.have_cells, "--plan": plan, "--population": population, "--weights": rows.weights,
         "--threads": threads > 1,
+        # Where rows with label 0 were left out, clusters with many of them have fewer rows to choose from.
+        "--sampling-rate": getattr(calibrator, "sampling_rate", 1.0) != 1.0,
     }  # fmt: skip
     for names, is_given in given.items():
         if is_given:

@@ -300,7 +300,7 @@ class Stated:
                 served, truth = "the probability that they are served", "the true probability at a score"
             at_once = f", in each of {models} at once" if models else ""
             return f"{sure}, if {truth} does not fall as the score rises, {served} {error}{at_once}{left_out}."
-        bins = f"{n_bins:{',' if models else ''}} {'evidence bins' if fine else 'bins'}"
+        bins = f"{n_bins:{',' if models else ''}} {'evidence ' * fine}bin{'s' * (n_bins != 1)}"
         if self.kind == "ece":
             error = f"the binned calibration error on the {bins}" if fine else "the expected calibration error"
             at_once = f"{of_each} at once, and so of all of them," if models else ""
@@ -519,6 +519,8 @@ class SetCertificate(Stated, Table):
     def _sentence(self) -> _Words:
         of_rows = self.about == "calibration rows"
         truth = CELLS[self.cells][1 + of_rows].format(event=event_words(self.event))
+        moved = [part.n_target is not None for _, part in self.parts]
+        truth += " in the target population" * all(moved) or " in the population that each model is about" * any(moved)
         every = " for every class" if self.cells == "classes" else ""
         fine = any(part.n_steps for _, part in self.parts)
         left_out = self._left_out()

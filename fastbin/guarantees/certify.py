@@ -25,6 +25,7 @@ from fastbin.guarantees.certificate import (
     check_bound,
     check_side_of,
     draws_from,
+    is_of_clusters,
     radii_of,
     require_factor,
     require_samples,
@@ -156,6 +157,9 @@ def certify(
     """
     alpha, kind = check_alpha(alpha), check_choice(kind, "kind", tuple(CERTIFICATE_BOUNDS))
     evidence, about, side = as_evidence(evidence), check_choice(about, "about", ABOUT), check_side_of(side, kind, bound)
+    if about == "batch" and not is_of_batch(evidence):
+        remedy = "fit to some rows of it with population=, the scores of all of them"
+        raise GuaranteeError(f"about='batch' needs a batch of known size, and the model has no population_counts; {remedy}")
     if kind in MEAN_ERRORS:
         check_bound(bound, kind)
         refuse_designs(evidence, "the mean error")
@@ -166,9 +170,6 @@ def certify(
     ):
         if given is not None:
             raise InputError("is given", f"{what} for kind='mean-error', and kind is {kind!r}", argument=argument)
-    if about == "batch" and not is_of_batch(evidence):
-        remedy = "fit to some rows of it with population=, the scores of all of them"
-        raise GuaranteeError(f"about='batch' needs a batch of known size, and the model has no population_counts; {remedy}")
     if about == "calibration rows":
         return _certify_rows(evidence, alpha, kind, bound, side)
     return certify_population(evidence, alpha, kind, bound_for(evidence, kind, bound, side), side=side)
@@ -573,17 +574,18 @@ def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest
 
 def _assumed_of_move(evidence: Evidence) -> list[str]:
     """The assumptions of a certificate of moved values: about the samples, and about how values were moved."""
+    of_clusters = ["clusters"] * is_of_clusters(evidence)
     if kept := sampling_rate_of(evidence):
         return [
             draws_from("the population"),
-            *sentences("training"),
+            *sentences(*of_clusters, "training"),
             f"of these draws, those with label 1 were all kept, and those with label 0 each with probability {kept:g}, "
             "whatever their score",
         ]
     assert evidence.rates is not None  # else `interval` has raised
     assumptions = [
         draws_from("the source population"),
-        *sentences("training"),
+        *sentences(*of_clusters, "training"),
         "P(score | label) is the same in the target population, of which the promise speaks",
     ]
     for population, rate in zip(("source", "target"), evidence.rates, strict=True):

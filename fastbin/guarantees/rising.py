@@ -23,7 +23,7 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import check_scores
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.ranks import FEWEST_FOR_SLICES, boundary_ranks, n_slices
-from fastbin.guarantees.certificate import Certificate, certificate_of, sentences
+from fastbin.guarantees.certificate import Certificate, certificate_of, is_of_clusters, sentences
 from fastbin.guarantees.evidence import (
     LEAVE_A_CUT_OUT,
     Evidence,
@@ -241,6 +241,10 @@ def certify_mean_error(
 ) -> Certificate:
     """How far what is served is from a rising truth on average; `of` is another map than the model itself."""
     slices, of_rows = slices_of(evidence, of), about == "calibration rows"
+    events = [getattr(each, "event", "") for each in (evidence, *(() if of is None else (as_evidence(of, "of"),)))]
+    if all(events) and len(set(events)) > 1:
+        problem = f"is about {events[1]!r}, and the model about {events[0]!r}"
+        raise InputError(problem, "take another map of the same event", argument="of")
     if unlabelled is not None:
         if of_rows:
             remedy = "the masses of the calibration rows are known, and nothing is promised about others: leave it out"
@@ -254,7 +258,8 @@ def certify_mean_error(
         both = _two_sided(slices, OF_BOTH_SIDES * alpha, of_rows=of_rows)
         excess = _excess(slices, OF_A_MEAN * alpha, of_rows=of_rows, above=kind == "mean-overestimate")
         epsilon = min(1.0, max(0.0, (both + excess) / 2.0))
-    rests_on = ("rises on rows", "training") if of_rows else ("rises", "draws", "training")
+    of_clusters = ["clusters"] * is_of_clusters(evidence)
+    rests_on = ("rises on rows", "training") if of_rows else ("rises", "draws", *of_clusters, "training")
     theorem = _THEOREM.format(size=len(slices.counts), map="" if of is None else "; what is served is that of another map")
     certificate = certificate_of(
         evidence, epsilon, np.ones(int(evidence.n_bins), np.bool_), alpha=alpha, kind=kind, bound="slices", theorem=theorem,

@@ -194,7 +194,7 @@ class MonitorState:
         log_now = float(log_mean(self.log_e[np.newaxis])[0])
         if self.starts is None:
             return 0, 1.0, log_now, 0, 0
-        best, share, log_best = self.starts.best(log_now)
+        best, share, log_best = self.starts.best(log_now, self.n_outcomes)
         if best == 0:
             return 0, share, log_best, 0, 0
         at, counts, ones = (column[best - 1] for column in (self.starts.at, self.starts.counts, self.starts.ones))

@@ -203,12 +203,14 @@ class Starts:
         each[0] = np.logaddexp(each[0], log_mean)
         return each + np.log(self._halves)
 
-    def best(self, log_mean: float) -> tuple[int, float, float]:
+    def best(self, log_mean: float, n_outcomes: int) -> tuple[int, float, float]:
         """The start that has most of the evidence now: its number, 0 for the first; its share of alpha; ln of its evidence.
 
-        The later starts together have one alpha for what is said of them, besides that for the first: by their shares.
+        The later starts together have one alpha for what is said of them, besides that for the first: by their shares. One that
+        has seen no outcome yet has no evidence.
         """
         each = self.log_each(log_mean)
+        each[1:][self.at == n_outcomes] = -math.inf
         best = int(np.argmax(each))
         share = 2.0 * float(self._halves[best])
         return best, 1.0 if best == 0 else share / (1.0 - FIRST_SHARE), float(each[best]) - math.log(share)

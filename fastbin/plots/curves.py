@@ -18,6 +18,7 @@ from fastbin._model.view import intervals_of
 from fastbin.assess import ValidityCurve, promised_validity, validity_curve
 from fastbin.guarantees import epsilon
 from fastbin.guarantees.certificate import PRIOR_BOUNDS, sureness
+from fastbin.guarantees.evidence import is_of_batch
 from fastbin.guarantees.n_bins import UNIFORM_MASS
 from fastbin.intervals.binomial import as_doubles
 from fastbin.model import BinnedModel
@@ -152,7 +153,8 @@ def _draw(
     if bands is not None:
         for side in bands.T:
             ax.stairs(side, bin_ends, color=look.colour, linewidth=0.7, alpha=0.6, baseline=None)
-        corners, told = np.repeat(bin_ends, 2)[1:-1], f"{sureness(alpha)} interval, all bins at once"
+        of_batch = " of the batch" if is_of_batch(model) else ""
+        corners, told = np.repeat(bin_ends, 2)[1:-1], f"{sureness(alpha)} interval{of_batch}, all bins at once"
         ax.fill_between(corners, *np.repeat(bands, 2, axis=0).T, color=look.colour, alpha=0.15, linewidth=0, label=told)
     width = 1.8 if model.n_steps <= 200 else 1.2
     ax.stairs(

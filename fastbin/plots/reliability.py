@@ -297,7 +297,8 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
     def column(entries: Any) -> Any:
         return entries[seen][order]
 
-    intervals = intervals_of(model, alpha)
+    # Of many bins `coarser` joins those of like values, which is a choice by the labels: no interval holds after it.
+    intervals = intervals_of(model, alpha) if int(seen.sum()) <= MOST_ROWS else None
     return ReliabilityTable(
         grouping="values",
         n_bins_asked=len(values),

@@ -49,6 +49,8 @@ def cautions_of(found: Assessment) -> Iterator[str]:
             yield from _about_the_populations(found)
     if found.certificates and found.check is None:
         why = "their weights are not frequencies" if found.is_weighted else "none is of a cell that the set knows"
+        if found.certificates[0].about == "batch":
+            why = "it is about the batch that the model was fitted to, of which new rows say nothing"
         yield f"The certificate is not tested: the test rows allow no exact test of it, as {why}."
     if math.isinf(found.after.log_loss):
         yield "The log loss is infinite: a bin of value 0 or 1 was wrong about a test sample. The Brier score is finite."
@@ -80,6 +82,15 @@ def _about_the_cells(found: Assessment) -> Iterator[str]:
     if pooled:
         share = f"{len(pooled):,} of {len(found.model):,} cells"
         yield f"{share} without a model of their own: the pool's promise is about all such cells together, not each."
+    values = {
+        "were moved to other class rates than those of their calibration samples": is_moved,
+        "are weighted means, and guarantees for unweighted samples do not apply to them": lambda own: own.is_weighted,
+        "are randomised, so that one score can be given different probabilities": lambda own: own.delta > 0.0,
+    }
+    for how, is_so in values.items():
+        names = [name for name, own in found.model.numbered if is_so(own)]
+        if names:
+            yield f"The values of {name_cells(names) if len(names) < found.model.n_models else 'all models'} {how}."
     seldom = ("No test sample is", 0, 0, "nothing"), (f"Fewer than {FEW} test samples are", 1, FEW - 1, "little")
     for start, least, most, says in seldom:
         cells = [cell.cell for cell in found.cells if least <= cell.n_samples <= most]

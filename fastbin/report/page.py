@@ -24,6 +24,7 @@ from fastbin.assess.verdict import NEW_ROWS, difference_seen
 from fastbin.export.form import digest_of
 from fastbin.guarantees import epsilon
 from fastbin.guarantees.certificate import event_words, label_words, name_cell, sureness
+from fastbin.guarantees.evidence import is_of_batch
 from fastbin.plots import reliability_diagram, small_multiples, step_plot, validity_plot
 from fastbin.plots._style import by_text
 from fastbin.report import monitor_page, predictions_page, vector_page
@@ -400,9 +401,10 @@ def _is_promised_before(assessment: Assessment) -> bool:
 
 def _function(assessment: Assessment) -> tuple[str, str]:
     model = assessment.model
+    held = "frequencies among all rows of the batch that the model was fitted to" if is_of_batch(model) else "true frequencies"
     words = (
         f"The calibrated probability as a function of the score. With {sureness(assessment.alpha)} probability the band holds "
-        "the true frequencies of all bins at once."
+        f"the {held}, of all bins at once."
     )
     if model.has_steps:
         words += " It is about the average of what is served within a bin (dashes), not about single values."

@@ -263,7 +263,7 @@ def test_a_number_of_bins_is_an_integer() -> None:
         ("InputTypeError uniforms", lambda: fb.theory.conformal_sets([0.5], SCORES, LABELS, uniforms="x")),
         ("InputTypeError estimated", lambda: fb.shift.ImportanceWeightedBinning(2).fit(SCORES, LABELS, SCORES, estimated="x")),
         ("InputError mean_eta_squared", lambda: fb.theory.population_risk([0.5], [1.0], [0.5], 5.0)),
-        ("InputError split", lambda: fb.UniformMassBinning(3, split=0.5).fit(SCORES, LABELS)),
+        ("InputTypeError split", lambda: fb.UniformMassBinning(3, split="a half").fit(SCORES, LABELS)),
         ("InputTypeError n", lambda: fb.guarantees.auto_n_bins([1])),
         ("InputError chunk_rows", lambda: next(fb.io.read_columns("absent.csv", ["p"], chunk_rows=-1))),
         ("InputError label", lambda: next(fb.io.read_columns("absent.csv", ["p"], label="y"))),
