@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -82,10 +83,10 @@ def _about_the_cells(found: Assessment) -> Iterator[str]:
     if pooled:
         share = f"{len(pooled):,} of {len(found.model):,} cells"
         yield f"{share} without a model of their own: the pool's promise is about all such cells together, not each."
-    values = {
+    values: dict[str, Callable[[BinnedModel], Any]] = {
         "were moved to other class rates than those of their calibration samples": is_moved,
-        "are weighted means, and guarantees for unweighted samples do not apply to them": lambda own: own.is_weighted,
-        "are randomised, so that one score can be given different probabilities": lambda own: own.delta > 0.0,
+        "are weighted means, and guarantees for unweighted samples do not apply to them": attrgetter("is_weighted"),
+        "are randomised, so that one score can be given different probabilities": attrgetter("delta"),
     }
     for how, is_so in values.items():
         names = [name for name, own in found.model.numbered if is_so(own)]
