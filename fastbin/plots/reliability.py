@@ -297,7 +297,7 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
     def column(entries: Any) -> Any:
         return entries[seen][order]
 
-    # Of many bins `coarser` joins those of like values, which is a choice by the labels: no interval holds after it.
+    # Where bins are many, `coarser` joins those of like values, a choice by the labels after which no interval holds.
     intervals = intervals_of(model, alpha) if int(seen.sum()) <= MOST_ROWS else None
     return ReliabilityTable(
         grouping="values",

@@ -662,6 +662,25 @@ def test_sample_sizes_are_enough() -> None:
     assert assess.samples_to_check(model, epsilon=0.0) == math.inf
 
 
+def test_what_draws_add_to_a_value_counts() -> None:
+    """Values of up to (v + delta) / (1 + delta) are served: confirmed is that all of them are within epsilon of the truth."""
+    rng = np.random.default_rng(8)
+    model = fb.UniformMassBinning(n_bins=1, delta=0.05).fit(rng.random(4000), np.arange(4000) < 1760)
+    epsilon, value = model.certificate().epsilon, float(model.model_.values[0])
+    low, high = value / 1.05, (value + 0.05) / 1.05
+    scores = rng.random(400_000)
+
+    def verdict(rate: float) -> str:
+        return assess.check_certificate(model, scores, np.arange(400_000) < 400_000 * rate).verdict
+
+    assert verdict(low + epsilon - 0.01) == verdict(high - epsilon + 0.01) == "confirmed"
+    assert verdict(low + epsilon + 0.01) == verdict(high - epsilon - 0.01) == "contradicted"
+    audit = assess.audit_groups(model, scores, np.arange(400_000) < 400_000 * value, groups=np.zeros(400_000, int))
+    assert audit.groups[0].epsilon >= high - value
+    with pytest.raises(fb.InputError, match=r"epsilon is less than half of what draws move the value of bin 0 by, from 0\.41"):
+        assess.check_certificate(model, scores[:10], np.ones(10, int), epsilon=0.01)
+
+
 @pytest.mark.parametrize("power", [0.5, 0.9])
 def test_sample_sizes_are_enough_though_the_counts_of_bins_vary(power: float) -> None:
     """Some of twenty bins alike gets fewer samples than its share."""

@@ -119,7 +119,9 @@ def test_the_seed_of_a_choice_is_drawn_unless_it_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [["--segment", "grade"], ["--weights", "y"], ["--threads", "2"], ["--plan", "p.json"]], ids=lambda each: each[0]
+    "options",
+    [["--segment", "grade"], ["--weights", "y"], ["--threads", "2"], ["--plan", "p.json"], ["--sampling-rate", "0.1"]],
+    ids=lambda each: each[0],
 )
 def test_clusters_do_not_go_with_other_designs(options: list[str]) -> None:
     found = run("fit", "t.csv", "--score", "p", "--label", "y", "--method", "umd", "--cluster", "customer", *options)

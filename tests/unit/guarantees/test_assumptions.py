@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from wordings import refused
+from wordings import refused, refuses
 
 import fastbin as fb
 from fastbin.guarantees.certificate import ASSUMPTIONS, sentences
@@ -37,6 +37,31 @@ def test_the_readme_has_the_sentences_of_the_table() -> None:
         assert f"- {sentence}" in text
     assert "one assumption" not in text
     assert "any classifier and any distribution" not in text
+
+
+def test_every_promise_about_one_row_of_each_cluster_says_so() -> None:
+    scores, labels = rows(600, 1)
+    model = fb.UniformMassBinning(4, monotone=True).fit(scores, labels).model_._derived("one_per_cluster", {"seed": 1})
+    moved = LabelShift(model, method="known", target_rate=0.3).fit()
+    said = ASSUMPTIONS["clusters"].sentence
+    for certificate in (model.certificate(), model.certificate(kind="mean-error"), moved.certificate()):
+        assert said in certificate.assumptions
+
+
+def test_another_map_is_of_the_same_event() -> None:
+    scores, labels = rows(600, 1)
+    words = np.where(labels, "paid", "default")
+    one, other = (fb.UniformMassBinning(4, monotone=True).fit(scores, words, positive=event) for event in ("paid", "default"))
+    refuses("InputError of: is about 'default', and the model about 'paid'", one.certificate, kind="mean-error", of=other)
+
+
+def test_a_set_of_moved_models_is_about_the_target() -> None:
+    rates = {"method": "known", "target_rate": 0.3, "source_rate": 0.5}
+    models = [LabelShift(fb.UniformMassBinning(4).fit(*rows(600, seed)), **rates).fit().model_ for seed in (1, 2)]
+    both = fb.ModelSet({"a": models[0], "b": models[1]}).certificate()
+    assert "of the true frequency of label 1 in the target population" in str(both)
+    mixed = fb.ModelSet({"a": models[0], "b": fb.UniformMassBinning(4).fit(*rows(600, 3)).model_}).certificate()
+    assert "in the population that each model is about" in str(mixed)
 
 
 def test_dependence_is_named() -> None:

@@ -100,8 +100,9 @@ def test_other_models_have_no_batch() -> None:
         model.interval(at="unlabelled")
     with pytest.raises(fb.GuaranteeError, match=r"nothing is proved of several models at once.*which="):
         fb.ModelSet({1: model}).interval(at="unlabelled")
-    with pytest.raises(fb.GuaranteeError, match="about='batch' needs a batch of known size"):
-        model.certificate(about="batch")
+    for kind in ("conditional", "mean-error", "mean-overestimate", "mean-underestimate"):
+        with pytest.raises(fb.GuaranteeError, match="about='batch' needs a batch of known size"):
+            model.certificate(kind=kind, about="batch")
 
 
 def test_fits_that_are_refused() -> None:

@@ -156,6 +156,18 @@ def test_late_drift_is_found_by_a_late_start() -> None:
     assert report.to_dict()["best_start"] == report.best_start
 
 
+def test_a_start_without_an_outcome_shows_nothing() -> None:
+    """Where what was seen last speaks against an early alarm, a start of this moment would have more evidence than all."""
+    alarming, labels = outcomes(1000, [0.6, 0.7, 0.8, 0.9], seed=1)
+    calm, others = outcomes(19_000, seed=2)
+    monitor = CalibrationMonitor(served())
+    monitor.update(alarming, labels)
+    for first in range(0, 19_000, 1000):
+        monitor.update(calm[first : first + 1000], others[first : first + 1000])
+        report = monitor.report()
+        assert report.best_start < report.n_samples
+
+
 # ------------------------------------------------------------------------------------------------- the state
 
 

@@ -104,6 +104,14 @@ def test_the_note_is_about_the_intervals_that_are_drawn(ax: Any, data: tuple[np.
     assert "intervals" not in note_of({"a": bare})
 
 
+def test_bins_that_are_joined_by_their_values_have_no_intervals(ax: Any) -> None:
+    rng = np.random.default_rng(1)
+    model = fb.UniformMassBinning(n_bins=200).fit(rng.random(10_000), rng.random(10_000) < 0.5)
+    plots.reliability_diagram(model, ax=ax)
+    assert len(ax.collections) == 1  # points alone
+    assert "intervals" not in ax.texts[0].get_text()
+
+
 def test_a_fit_with_weights_is_drawn_by_its_weights(ax: Any, data: tuple[np.ndarray, np.ndarray]) -> None:
     model = fb.UniformMassBinning(4).fit(*data, sample_weight=np.linspace(0.5, 1.5, len(data[0])))
     plots.reliability_diagram(model, ax=ax)

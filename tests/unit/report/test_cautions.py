@@ -32,6 +32,39 @@ def test_two_shares_are_compared_exactly(table: list[list[int]]) -> None:
     assert p_homogeneous(np.array(table)[::-1]) == pytest.approx(fisher(table), rel=1e-9)
 
 
+def rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    scores = rng.random(n)
+    return scores, rng.random(n) < scores
+
+
+def test_the_promise_of_a_batch_is_not_tested_by_new_rows() -> None:
+    scores, labels = rows(900, 1)
+    model = fb.UniformMassBinning(4).fit(scores[:600], labels[:600], population=scores).model_
+    assessment = assess_model(model, *rows(300, 2))
+    told = (
+        "the test rows allow no exact test of it, as it is about the batch that the model was fitted to, of which new rows say"
+    )
+    assert any(told in caution for caution in assessment.cautions)
+    page = render_report(assessment)
+    assert (
+        "the band holds the frequencies among all rows of the batch that the model was fitted to, of all bins at once." in page
+    )
+    assert "interval of the batch, all bins at once" in page
+
+
+def test_a_set_says_how_values_of_its_models_were_made() -> None:
+    plain = fb.UniformMassBinning(3).fit(*rows(600, 1)).model_
+    moved = fb.shift.LabelShift(fb.UniformMassBinning(3).fit(*rows(600, 2)), method="known", target_rate=0.1).fit().model_
+    drawn = fb.UniformMassBinning(3, delta=0.1).fit(*rows(600, 3)).model_
+    found = assess_model(
+        fb.ModelSet({"a": plain, "b": moved, "c": drawn}), *rows(300, 4), cells=np.resize(["a", "b", "c"], 300)
+    )
+    assert "The values of 'b' were moved to other class rates than those of their calibration samples." in found.cautions
+    assert "The values of 'c' are randomised, so that one score can be given different probabilities." in found.cautions
+    assert not any("weighted" in caution for caution in found.cautions)
+
+
 def test_samples_of_one_law_seldom_differ() -> None:
     rng = np.random.default_rng(1)
     rare = np.full(100, 1e-4)  # bins of which a test set has a row now and then
