@@ -462,6 +462,11 @@ class BinnedModel(Saved, NativeModel, Parts):
 
     def _evidence(self) -> BinnedModel:
         """This model, where it has a tally to reason from."""
+        if self.pairs is not None:
+            raise GuaranteeError(
+                "Venn-Abers predictors have pairs, and no intervals for true frequencies: one of the two is calibrated, and "
+                "nobody knows which (Vovk & Petej 2014); fit bins, or CertifiedCalibration"
+            )
         if self.counts is None and self.scheme in ("other", "explicit"):
             raise GuaranteeError("this model carries no tally (counts and label sums), so nothing can be certified from it")
         return self

@@ -140,8 +140,8 @@ def certify_set(
     ------
     GuaranteeError
         Where a model has no such guarantee: the message names its cell, the theorem and the remedy. Where no model has a
-        sample. Where two models of disjoint cells were fitted to the same rows, or one was moved to class rates that were
-        counted: the same labels may then stand behind several promises.
+        sample. Where two models of disjoint cells were seen to be fitted to the same rows, as bins and ties of equal models
+        tell, or one was moved to class rates that were found in rows: the same labels may then stand behind several promises.
     InputError, InputTypeError
         When an argument is outside its range or of the wrong type.
 
@@ -320,7 +320,7 @@ def _require_disjoint(cells: list[_Cell], word: str) -> None:
         if len(cells) > 1 and cell.model.rates is not None and any(rate.origin != "given" for rate in cell.model.rates):
             with _naming(cell.name, word):
                 raise GuaranteeError(
-                    "its values were moved to class rates that were counted on labels, which other models may share; certify "
+                    "its values were moved to class rates that were counted or estimated on rows that others may share; certify "
                     "each model by itself, at its part of alpha, or move all by rates that are given"
                 )
         fingerprint = int(getattr(cell.model, "fingerprint", 0))

@@ -135,6 +135,13 @@ def test_ivap_has_no_certificate() -> None:
             ask()
 
 
+def test_why_a_predictor_of_pairs_has_no_certificate() -> None:
+    model = VennAbers().fit(SCORES, LABELS).model_
+    for call in (model.certificate, model.interval):
+        with pytest.raises(fb.GuaranteeError, match="one of the two is calibrated, and nobody knows which"):
+            call()
+
+
 def test_ivap_files_and_pickles(tmp_path) -> None:
     cal = VennAbers().fit(SCORES, LABELS)
     cal.model_.save(tmp_path / "ivap.fbm")
