@@ -41,6 +41,13 @@ if TYPE_CHECKING:
 IntervalBound = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"]
 
 
+# What is known of a Venn-Abers predictor, in place of a certificate.
+OF_PAIRS = (
+    "Venn-Abers guarantees that one of p0 and p1 is calibrated (Vovk & Petej 2014, Theorem 1), not how far its merged probability "
+    "is from the truth; predict_venn gives the pair, and UniformMassBinning has a certificate"
+)
+
+
 class BinnedModel(Saved, NativeModel, Parts):
     """A calibrated step function: edges, one value per step, and a tally per bin.
 
@@ -463,10 +470,7 @@ class BinnedModel(Saved, NativeModel, Parts):
     def _evidence(self) -> BinnedModel:
         """This model, where it has a tally to reason from."""
         if self.pairs is not None:
-            raise GuaranteeError(
-                "Venn-Abers predictors have pairs, and no intervals for true frequencies: one of the two is calibrated, and "
-                "nobody knows which (Vovk & Petej 2014); fit bins, or CertifiedCalibration"
-            )
+            raise GuaranteeError(OF_PAIRS)
         if self.counts is None and self.scheme in ("other", "explicit"):
             raise GuaranteeError("this model carries no tally (counts and label sums), so nothing can be certified from it")
         return self

@@ -18,7 +18,7 @@ from fastbin._fit.rows import Rows
 from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW
 from fastbin.binning.isotonic import DistinctScores, count_scores
 from fastbin.guarantees.evidence import is_moved, refuse_whole_ties, require_guarantee
-from fastbin.model import BinnedModel
+from fastbin.model import OF_PAIRS, BinnedModel
 from fastbin.model_set import as_model
 
 if TYPE_CHECKING:
@@ -248,10 +248,7 @@ class VennAbers(Binning):
         self._refuse_guarantee()
 
     def _refuse_guarantee(self) -> NoReturn:
-        raise GuaranteeError(
-            "Venn-Abers guarantees that one of p0 and p1 is calibrated (Vovk & Petej 2014, Theorem 1), not how far its "
-            "merged probability is from the truth; predict_venn gives the pair, and UniformMassBinning has a certificate"
-        )
+        raise GuaranteeError(OF_PAIRS)
 
 
 def _knot_pairs(knots: DistinctScores) -> tuple[Float64s, Float64s]:

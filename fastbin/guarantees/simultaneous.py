@@ -320,7 +320,7 @@ def _require_disjoint(cells: list[_Cell], word: str) -> None:
         if len(cells) > 1 and cell.model.rates is not None and any(rate.origin != "given" for rate in cell.model.rates):
             with _naming(cell.name, word):
                 raise GuaranteeError(
-                    "its values were moved to class rates that were counted or estimated on rows that others may share; certify "
+                    "its values were moved to class rates that were counted or estimated on rows that others share; certify "
                     "each model by itself, at its part of alpha, or move all by rates that are given"
                 )
         fingerprint = int(getattr(cell.model, "fingerprint", 0))

@@ -138,7 +138,7 @@ def test_ivap_has_no_certificate() -> None:
 def test_why_a_predictor_of_pairs_has_no_certificate() -> None:
     model = VennAbers().fit(SCORES, LABELS).model_
     for call in (model.certificate, model.interval):
-        with pytest.raises(fb.GuaranteeError, match="one of the two is calibrated, and nobody knows which"):
+        with pytest.raises(fb.GuaranteeError, match="Vovk & Petej 2014, Theorem 1"):
             call()
 
 
