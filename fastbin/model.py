@@ -43,8 +43,8 @@ IntervalBound = Literal["clopper-pearson", "hoeffding", "empirical-bernstein", "
 
 # What is known of a Venn-Abers predictor, in place of a certificate.
 OF_PAIRS = (
-    "Venn-Abers guarantees that one of p0 and p1 is calibrated (Vovk & Petej 2014, Theorem 1), not how far its merged probability "
-    "is from the truth; predict_venn gives the pair, and UniformMassBinning has a certificate"
+    "Venn-Abers guarantees that one of p0 and p1 is calibrated (Vovk & Petej 2014, Theorem 1), not how far its merged "
+    "probability is from the truth; predict_venn gives the pair, and UniformMassBinning has a certificate"
 )
 
 

@@ -523,8 +523,7 @@ class SetCertificate(Stated, Table):
         truth += " in the target population" * all(moved) or " in the population that each model is about" * any(moved)
         every = " for every class" if self.cells == "classes" else ""
         fine = any(part.n_steps for _, part in self.parts)
-        left_out = self._left_out()
-        return _Words(self._models(), self.n_samples, self.n_bins, fine, left_out, truth, self.side, every, of_rows)
+        return _Words(self._models(), self.n_samples, self.n_bins, fine, self._left_out(), truth, self.side, every, of_rows)
 
     def _models(self) -> str:
         """How many cells of which kind, the pool named apart."""
