@@ -291,14 +291,17 @@ def _spans(n: int, width: int) -> Iterator[slice]:
         yield slice(start, min(n, start + step))
 
 
+LEAST_IN_GRID = 1e-100
+
+
 def _grid(values: Any, name: str, low: int, high: int, size: int) -> Float64s:
     if values is None:
         return np.logspace(low, high, size)
     grid = np.atleast_1d(as_doubles(values, name, "a number or a sequence of numbers"))
     if grid.ndim != 1 or grid.size == 0:
         raise InputTypeError(f"must be a number or a sequence of numbers, got shape {grid.shape}", argument=name)
-    bad = ~((grid > 0.0) & np.isfinite(grid))
-    refuse_first(bad, name, grid, "it must be positive and finite")
+    bad = ~((grid >= LEAST_IN_GRID) & (grid <= 1.0 / LEAST_IN_GRID))  # whose squares are doubles, and not 0
+    refuse_first(bad, name, grid, f"it must be from {LEAST_IN_GRID:g} to {1.0 / LEAST_IN_GRID:g}")
     return grid
 
 

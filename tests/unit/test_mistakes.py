@@ -250,6 +250,7 @@ def test_a_number_of_bins_is_an_integer() -> None:
         ("InputError: the certificate is that of one", lambda: checked(SEGMENTED, CAL.certificate(), cells=CELLS)),
         ("InputTypeError certificate", lambda: fb.assess.samples_to_check(CAL, certificate="x")),
         ("InputError: the cert", lambda: fb.assess.samples_to_check(CAL, certificate=SEGMENTED.certificate())),
+        ("InputError sigmas[0]", lambda: fb.shift.ULSIF(sigmas=[1e200]).fit(P, P)),
         ("InputTypeError positive", lambda: fb.CertifiedCalibration().fit(SCORES, LABELS, positive=LABELS)),
         ("InputTypeError positive", lambda: fb.assess.reliability_table(SCORES, LABELS, positive=[1])),
         ("InputTypeError class_wise", lambda: fb.guarantees.certify_set([CAL], class_wise="x")),
