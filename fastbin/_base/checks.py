@@ -412,7 +412,8 @@ class Labels:
 def check_positive(positive: Any) -> Any:
     """The positive label as a Python value; anything but one value is refused."""
     if isinstance(positive, np.generic):
-        return positive.item()
+        value = positive.item()  # of nanoseconds an integer
+        return positive if positive.dtype.kind in "mM" and isinstance(value, int) else value
     if hasattr(positive, "__iter__") and not isinstance(positive, (str, bytes)):
         remedy = "pass the one label that counts as 1"
         raise InputTypeError(f"is of type {type(positive).__name__}", remedy, argument="positive")

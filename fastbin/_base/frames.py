@@ -116,8 +116,8 @@ def refuse_masked(values: Any, name: str) -> None:
     """Refuse an array of `numpy.ma` in which something is masked."""
     masked = masked_entries(values)
     if masked is not None:
-        row, *rest = np.argwhere(masked)[0].tolist()
-        at = (row, rest[0]) if rest else row
+        place = np.argwhere(masked)[0].tolist()
+        at = None if not place else place[0] if len(place) == 1 else (place[0], place[1])
         raise InputError("is masked", "remove or fill masked rows first", argument=name, at=at)
 
 

@@ -225,7 +225,7 @@ cdef class NativeModelSet(SetOwner):
         if status == FASTBIN_ERROR_CELL:
             raise InputError(f"row {first_row + row}: {error_of(status)}")
         if status == FASTBIN_ERROR_ARGUMENT and -1 <= model < <int32_t>self.spec.n_models:
-            raise InputError("a model of the set has no bins, as it is no step function", "predict gives their values")
+            raise InputError("some models of the set have no bins, as they are no step functions", "predict gives values")
         if status != FASTBIN_ERROR_SCORE_NAN and status != FASTBIN_ERROR_SCORE_RANGE:
             return succeed(status)
         describe_model(self.spec.models[model if model >= 0 else self.spec.pool], &spec)

@@ -48,18 +48,28 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 Power = Callable[[int], float]  # by the count of a bin
 
-# Nodes of Gauss and Hermite for the normal law, in standard deviations, and their weights.
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+# Places among the counts of a bin, in standard deviations from the mean, about at tails of 1e-7, 1.5e-7 and so on.
+PLACES = np.append(-np.sqrt(2.0 * np.linspace(13.5, 0.0, 33)), [0.7, 1.5, 2.5])
+FARTHEST = float(-PLACES[0])
 
 
 def average_power(power_at: Power, share: float, n: int) -> float:
-    """The power in a bin with this share of n samples, over the number of them that it gets.
+    """The power in a bin with this share of n samples, over the number of them that it gets; a little less than that.
 
-    The root of a binomial count is nearly normal, with a standard deviation of sqrt(1 - share) / 2.
+    Between some counts the power, which grows with the count, is taken as at the lower one, with the exact chance of the counts
+    between. So it is right where power is a step, as of values of 0 and 1. The root of a binomial count is nearly normal, with
+    a standard deviation of sqrt(1 - share) / 2: the counts are placed by that.
     """
-    roots = math.sqrt(n * share) + 0.5 * math.sqrt(1.0 - share) * NODES
-    counts = np.maximum(np.rint(np.maximum(roots, 0.0) ** 2), 1.0).astype(np.int64)
-    return float(np.dot(WEIGHTS, [power_at(count) for count in counts.tolist()]) / WEIGHTS.sum())
+    roots = np.maximum(math.sqrt(n * share) + 0.5 * math.sqrt(1.0 - share) * PLACES, 0.0)
+    counts = np.unique(np.clip(np.rint(roots**2), 1.0, float(n))).astype(np.int64)
+    reached = special_functions().betainc(counts.astype(np.float64), n - counts + 1.0, share)
+    total = 0.0
+    for count, at_least, beyond in zip(counts.tolist(), reached.tolist(), [*reached[1:].tolist(), 0.0], strict=True):
+        power = power_at(count)
+        if power > 1.0 - 1e-6:
+            return total + power * at_least
+        total += power * (at_least - beyond)
+    return total
 
 
 def smallest_count(power_at: Power | None, power: float) -> float:
@@ -353,23 +363,24 @@ class Sizes(NamedTuple):
         needed = self.power_of_each
         return np.array([smallest_count(power_at, needed) if claimed else 0.0 for power_at, claimed in rows])
 
-    def samples_to_confirm(self, share: float = 1.0) -> float:
+    def samples_to_confirm(self, share: float = 1.0, least_size: float = 1.0) -> float:
         """The size of a test set that confirms all claims, if bins keep their shares, and the model its share of all samples.
 
         Its counts vary, as those of any draw do. So the size that has the counts needed on average is where a search begins,
         with the bin that needs most; a bin for which it is enough on average, too, asks for no further search.
         """
         needed, shares = self.counts_to_confirm(), share * expected_shares(self.seen.counts)
-        sizes, found = np.ceil(needed / shares), 1.0
+        sizes, found, tried = np.ceil(needed / shares), least_size, set[Any]()
         if not np.isfinite(sizes).all():
             return math.inf
         powers = self.confirming()
         for b in np.argsort(-sizes, kind="stable").tolist():
             own = powers[b]
-            if needed[b] == 0.0 or own is None:
+            if needed[b] == 0.0 or own is None or (self.tests[b], shares[b]) in tried:
                 continue
+            tried.add((self.tests[b], shares[b]))
             found = max(found, float(sizes[b]))
-            least = math.sqrt(found * shares[b]) - 0.5 * NODES[-1]
+            least = math.sqrt(found * shares[b]) - 0.5 * FARTHEST
             if least <= 0.0 or least**2 < needed[b]:
                 found = _size_from(int(found), partial(average_power, own, float(shares[b])), self.power_of_each)
         return found

@@ -199,6 +199,10 @@ def samples_to_check(
     >>> samples_to_check(model)
     4276.0
     """
+    model = as_model(model)
+    reach = np.inf if epsilon is None or model.kind != "step" else 2.0 * check_unit_interval(epsilon, "epsilon")
+    if (np.diff(served_ends(model)) > reach).any():
+        return np.inf  # draws alone move values by more
     promise = Promise.of(model, certificate, epsilon, test_level, power)
     counts = _counts_of_the_population(promise.model)
     nothing = np.zeros(len(counts))
@@ -289,7 +293,7 @@ class Promise(NamedTuple):
                 )
             if promise.n_bins != model.n_bins:
                 raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
-            if promise.n_samples != model.n_samples:
+            if model.counts is not None and promise.n_samples != model.n_samples:
                 samples = f"{promise.n_samples:,} samples, and the model has {model.n_samples:,}"
                 raise InputError(f"the certificate is about a fit to {samples}", "take that of the model")
             radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
@@ -307,14 +311,15 @@ class Promise(NamedTuple):
             tests = tests_of_averages(model, radii, side)
             return cls(model, claims_on_averages(tests), is_claimed, tests, test_level, power, side)
         low, high = served_ends(model).T
+        radii_of_bins = np.broadcast_to(radii, low.shape)
         claims = opened(np.stack([np.maximum(high - radii, 0.0), np.minimum(low + radii, 1.0)], axis=1), side)
         claims[~is_claimed] = 0.0, 1.0
         empty = claims[:, 0] > claims[:, 1]
         if empty.any():
             b = int(np.argmax(empty))
-            problem = f"is less than half of what draws move the value of bin {b} by, from {low[b]:g} to {high[b]:g}"
-            remedy = "no frequency is so near to both: take a larger one, or fit with delta=0"
-            raise InputError(problem, remedy, argument="epsilon")
+            served = f"draws serve values from {low[b]:g} to {high[b]:g} in bin {b}"
+            problem = f"is {radii_of_bins[b]:g}, and {served}, so that no frequency is within it of both"
+            raise InputError(problem, "take a larger one, or fit with delta=0", argument="epsilon")
         rows = zip(*claims.T.tolist(), model.values.tolist(), strict=True)
         return cls(model, claims, is_claimed, tuple(map(Frequency._make, rows)), test_level, power, side)
 

@@ -153,7 +153,7 @@ class CertificateCheck(_Check):
     @cached_property
     def samples_to_confirm(self) -> float:
         """A size of the test set with which all bins would be confirmed with chance `power`, if they keep their shares of this
-        one, but for the chance of a draw."""
+        one; its counts vary as those of any draw do."""
         return self.sizes.samples_to_confirm()
 
     @cached_property
@@ -281,7 +281,10 @@ class SetCheck(_Check):
     @cached_property
     def samples_to_confirm(self) -> float:
         """A size of the test set that would confirm, if cells and bins keep their shares of this one."""
-        return max(check.sizes.samples_to_confirm(share) for check, share in self._shares())
+        found = 1.0
+        for check, share in self._shares():
+            found = check.sizes.samples_to_confirm(share, found)
+        return found
 
     @cached_property
     def samples_to_contradict(self) -> float:

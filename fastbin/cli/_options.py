@@ -168,7 +168,8 @@ def _in_errors(command: Command) -> Command:
         try:
             return command(**values)
         except ArgumentError as error:
-            if error.argument not in ("model", "source") or error.at is not None or values["model"] is None:
+            known_as = {"model", "source"} - (values.keys() - {"model"})  # --source of some commands is a table
+            if error.argument not in known_as or error.at is not None or values["model"] is None:
                 raise
             raise error.about(display_name(values["model"])) from error
 

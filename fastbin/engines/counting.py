@@ -158,9 +158,10 @@ def count(
     fitted = as_model_or_set(model)
     check_same_event(fitted.event, positive)
     asked = Asked(score, label, weight, cell, tie_key, by, positive)
-    # Keys do not decide about the bins of values that are drawn at random.
-    is_drawn = any(own.delta > 0.0 for own in models_of(fitted))
-    bins = changed(fitted, lambda own: own._replace(delta=0.0)) if is_drawn else fitted
+    bins = fitted
+    if any(own.delta > 0.0 for own in models_of(fitted)):  # keys draw its values, and need not decide about its bins
+        bins = changed(fitted, lambda own: own._replace(delta=0.0))
+        asked = asked if needs_key(bins) else asked._replace(key=None)
     tally = count_rows(table, bins, asked, engine, progress)
     left_out = {reason: int(tally.left_out[reason]) for reason in WHY if tally.left_out[reason]}
     n_bins = fitted.n_bins

@@ -286,7 +286,7 @@ class Stated:
         samples, distance = f"{n_samples:,} calibration sample{'s' * (n_samples != 1)}", rounded_up(self.epsilon)
         of_each, of_models = (f" of each of {models}", f" of {models}") if models else ("", "")
         if self.kind == "expected-ece":
-            over = f"Averaged over sets of {samples} with as many in each bin"
+            over = f"Averaged over sets of {samples} with the same counts in the bins"
             return f"{over}, the expected calibration error{of_each} is at most {distance}{left_out}."
         assert self.alpha is not None
         sure = f"With probability at least {sureness(self.alpha)} over the {samples}"

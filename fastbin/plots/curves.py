@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_alpha, check_choice, check_count, check_flag, check_unit_interval, refuse_first
+from fastbin._base.checks import (
+    check_alpha,
+    check_count,
+    check_flag,
+    check_number,
+    check_unit_interval,
+    refuse_first,
+)
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
@@ -17,7 +24,7 @@ from fastbin._fit.calibrator import Calibrator, as_model_or_set
 from fastbin._model.view import intervals_of
 from fastbin.assess import ValidityCurve, promised_validity, validity_curve
 from fastbin.guarantees import epsilon
-from fastbin.guarantees.certificate import PRIOR_BOUNDS, sureness
+from fastbin.guarantees.certificate import check_prior, sureness
 from fastbin.guarantees.evidence import is_of_batch
 from fastbin.guarantees.n_bins import UNIFORM_MASS
 from fastbin.intervals.binomial import as_doubles
@@ -253,8 +260,7 @@ def validity_plot(
     >>> bool(ax.get_ylim()[0] <= 0.0)
     True
     """
-    check_choice(kind, "kind", ("marginal", "conditional"))
-    check_choice(bound, "bound", PRIOR_BOUNDS)
+    kind, bound = check_prior(kind, bound)
     max_epsilon = None if max_epsilon is None else check_unit_interval(max_epsilon, "max_epsilon", open_left=True)
     if labels is not None:
         curves = validity_curve(curves, labels)
@@ -339,6 +345,7 @@ def epsilon_plot(
         if own.scheme not in UNIFORM_MASS:
             remedy = "the curves are those of uniform-mass binning: pass the number of its samples"
             raise InputError(f"is a model by {own.scheme!r}", remedy, argument="n_samples")
+        epsilon(own.n_samples, 1, alpha, kind, bound)  # refuses a kind, or a bound, of which there are no curves
         promise = own.certificate(alpha, kind=kind, bound=bound)
         most, law = max(most, own.n_bins), {"scheme": own.scheme, "delta": own.delta}
     ax = axes_or_new(ax)
@@ -406,9 +413,11 @@ def risk_plot(
         shapes = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
         raise InputError(f"lengths differ, or all are empty: {shapes}", "every number of bins needs one of each")
     for name, each in arrays.items():
-        least = 1.0 if name == "n_bins" else 0.0
-        refuse_first(~((each >= least) & np.isfinite(each)), name, each, f"it must be finite and at least {least:g}")
-    best = None if best is None else check_count(best, "best")
+        least, is_finite = 1.0 if name == "n_bins" else 0.0, np.isfinite(each) | (name == "bounds")
+        refuse_first(~((each >= least) & is_finite), name, each, f"it must be finite and at least {least:g}")
+    nearest = None if best is None else check_number(best, "best")
+    if nearest is not None and not np.isfinite(nearest):
+        raise InputError(None, "it must be finite", argument="best", value=nearest)
     total = arrays["calibration"] + arrays["sharpness"]
     if not total.any():
         raise InputError("and sharpness are 0 everywhere", "a logarithmic axis shows no risk of 0", argument="calibration")
@@ -419,7 +428,7 @@ def risk_plot(
         ax.plot(x, risk, color=look.colour, linestyle=look.dashes, linewidth=1.8 if index == 0 else 1.3, label=name)
     if bounds is not None:
         ax.plot(x, arrays["bounds"], color=look_of(ax).guide, linewidth=1.3, label="bound on the risk")
-    marked = int(np.argmin(total if best is None else np.abs(x - best)))
+    marked = int(np.argmin(total if nearest is None else np.abs(x - nearest)))
     ax.set(xscale="log", yscale="log", xlabel="number of bins", ylabel="risk")
     _few_ticks(ax, x)
     _mark(ax, x[marked], total[marked], series(0, look_of(ax)).colour, rises=False)

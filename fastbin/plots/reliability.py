@@ -207,7 +207,8 @@ def _about_intervals(tables: Iterable[ReliabilityTable]) -> str:
     if len(drawn) > 1:
         return "\nintervals of several levels"
     alpha, simultaneous = drawn.pop()
-    return f"\n{sureness(alpha or 1.0)} intervals{', all at once' if simultaneous else ''}"
+    assert alpha is not None
+    return f"\n{sureness(alpha)} intervals{', all at once' if simultaneous else ''}"
 
 
 def _mass_strip(ax: Axes, table: ReliabilityTable, low: float, high: float) -> None:

@@ -396,7 +396,7 @@ def _is_promised_before(assessment: Assessment) -> bool:
         own = model.certificate(alpha, kind="marginal", bound="a-priori")
     except GuaranteeError:
         return False
-    return own.epsilon <= epsilon(model.n_samples, model.n_bins, alpha, "marginal")
+    return own.epsilon < 1.0 and own.epsilon <= epsilon(model.n_samples, model.n_bins, alpha, "marginal")
 
 
 def _function(assessment: Assessment) -> tuple[str, str]:

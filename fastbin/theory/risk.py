@@ -23,7 +23,6 @@ from fastbin._base.checks import (
     check_number,
     check_same_length,
     check_scores,
-    check_unit_interval,
 )
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
@@ -112,7 +111,8 @@ def population_risk(values: Any, masses: Any, label_means: Any, mean_eta_squared
     sharpness_risk = float(np.dot(mass, (means[level_of] - eta) ** 2))
     if mean_eta_squared is not None:
         of_means = float(np.dot(mass, eta**2))
-        check_unit_interval(mean_eta_squared, "mean_eta_squared")
+        if check_number(mean_eta_squared, "mean_eta_squared") > 1.0 + 1e-9:
+            raise InputError(None, "it must be in [0, 1]", argument="mean_eta_squared", value=mean_eta_squared)
         within = float(mean_eta_squared) - of_means
         if not within >= -1e-9:
             problem = f"is {mean_eta_squared!r}, below the {of_means!r} that the bins' means have"

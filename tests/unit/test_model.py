@@ -99,7 +99,7 @@ def test_an_interpolated_model() -> None:
     for call, given in ((made.assign, [0.3]), (made.step, [0.3]), (made.assign_one, 0.3), (made.step_one, 0.3)):
         refuses("InputError: the model has no bins", call, given)
     mixed = fb.ModelSet({0: fb.BinnedModel.from_parts(edges=[0.5], values=[0.1, 0.4]), 1: made})
-    refuses("InputError: a model of the set has no bins", mixed.assign, [0.3, 0.3], [0, 1])
+    refuses("InputError: some models of the set have no bins", mixed.assign, [0.3, 0.3], [0, 1])
 
 
 def test_a_smooth_model() -> None:

@@ -259,7 +259,10 @@ def test_the_bins_of_randomised_values_need_no_key(kind: str) -> None:
     rng = np.random.default_rng(1)
     scores = rng.random(400)
     plain, drawn = (fb.UniformMassBinning(4, delta=delta).fit(scores, rng.random(400) < scores) for delta in (0.0, 0.1))
-    assert count(kind, {"p": scores}, drawn).counts.tolist() == count(kind, {"p": scores}, plain).counts.tolist()
+    expected = count(kind, {"p": scores}, plain).counts.tolist()
+    assert count(kind, {"p": scores}, drawn).counts.tolist() == expected
+    keyed = {"p": scores, "k": np.arange(400, dtype=np.uint64) << np.uint64(50)}
+    assert count(kind, keyed, drawn, tie_key="k").counts.tolist() == expected
 
 
 @EVERY_TABLE

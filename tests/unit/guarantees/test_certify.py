@@ -236,7 +236,10 @@ def test_a_certificate_explains_itself() -> None:
     [
         ("marginal", "With probability at least 95 % over the 1,000 calibration samples and the next sample, the predicted"),
         ("ece", "With probability at least 95 % over the 1,000 calibration samples, the expected calibration error is at most"),
-        ("expected-ece", "Averaged over sets of 1,000 calibration samples with as many in each bin, the expected calibration"),
+        (
+            "expected-ece",
+            "Averaged over sets of 1,000 calibration samples with the same counts in the bins, the expected",
+        ),
     ],
 )
 def test_each_kind_has_its_sentence(kind: str, start: str) -> None:

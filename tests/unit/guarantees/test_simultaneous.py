@@ -169,7 +169,11 @@ def test_what_a_set_certificate_says() -> None:
         ("marginal", "classes", "in the bin of that sample is for every class within"),
         ("marginal", "segments", "of the true frequency of label 1 there (20 bins of 2 segments)."),
         ("ece", "segments", "the expected calibration error of each of 2 segments at once, and so of all of them, is at most"),
-        ("expected-ece", "cells", "with as many in each bin, the expected calibration error of each of 2 cells is at most"),
+        (
+            "expected-ece",
+            "cells",
+            "same counts in the bins, the expected calibration error of each of 2 cells is at most",
+        ),
     ],
 )
 def test_the_sentences(kind: str, cells: str, said: str) -> None:
