@@ -202,6 +202,7 @@ def quantiles(values: Float64s, counts: Int64s, shares: Float64s) -> Float64s:
     """Quantiles of rows from ascending values and how many rows have each, as the default of R and NumPy interpolates."""
     reached = np.cumsum(counts)
     at = shares * (int(reached[-1]) - 1)
+    at = np.where(np.isclose(at, np.rint(at), rtol=1e-14, atol=0.0), np.rint(at), at)  # .7 times 90 is a whole rank
     low = np.floor(at).astype(np.int64)
     places = (np.searchsorted(reached, ranks, side="right") for ranks in (low, low + 1))
     left, right = (values[np.minimum(place, len(values) - 1)] for place in places)

@@ -315,7 +315,11 @@ def as_texts(column: Any, name: str) -> TextCells:
     zoned = _zone_of(column) if name == "day" else None
     if zoned is not None:
         raise InputTypeError(f"holds {zoned}, whose day depends on the zone", ZONE_REMEDY, argument=name)
-    if getattr(dtype, "kind", "") == "M" or (name == "day" and _first_of(column, datetime.date) is not None):
+    if name == "day" and (getattr(dtype, "kind", "") == "M" or isinstance(next(iter(_objects(column)), None), datetime.date)):
+        strange = next((at for at, day in enumerate(_objects(column)) if not isinstance(day, datetime.date)), None)
+        if strange is not None:
+            given = _objects(column)[strange]
+            raise InputTypeError(f"is {given!r}, and {name}[0] is a date", "give dates throughout", argument=name, at=strange)
         days = np.asarray(column if dtype is None else np.asarray(column), "M8[D]")
         refuse_first(np.isnat(days), name, days, "give every row a day")
         column = np.datetime_as_string(days).astype(object)
@@ -326,19 +330,19 @@ def as_texts(column: Any, name: str) -> TextCells:
     return TextCells(list(map(str, different.tolist())), codes.astype(np.int32))
 
 
-def _first_of(column: Any, kind: type) -> Any:
-    """The first entry of a list or a column of objects, if it is of this kind; else None."""
+def _objects(column: Any) -> Any:
+    """The entries of a list or a column of objects; none of any other column."""
     is_of_objects = isinstance(column, (list, tuple)) or getattr(getattr(column, "dtype", None), "kind", "") == "O"
-    first = next(iter(column), None) if is_of_objects else None
-    return first if isinstance(first, kind) else None
+    return list(column) if is_of_objects else ()
 
 
 def _zone_of(column: Any) -> str | None:
     """The type of a column of times with a zone, in words; None for any other column."""
-    dtype, first = getattr(column, "dtype", None), _first_of(column, datetime.datetime)
+    dtype = getattr(column, "dtype", None)
     if getattr(dtype, "tz", None) is not None:
         return str(dtype)
-    return None if first is None or first.tzinfo is None else f"times in {first.tzinfo}"
+    zones = (time.tzinfo for time in _objects(column) if isinstance(time, datetime.datetime))
+    return next((f"times in {zone}" for zone in zones if zone is not None), None)
 
 
 def refuse_times(days: TextCells) -> None:

@@ -14,7 +14,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
 from fastbin._base.shown import first_few
-from fastbin._base.table import Columns, Table, as_records
+from fastbin._base.table import Columns, Table, as_records, without_middle
 from fastbin.assess.clusters import ALL, Agreement, agreement_of, cluster_intervals, one_per_cluster, rows_of_grades
 from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
@@ -80,7 +80,7 @@ class PredictionCheck(Judged):
     def _words(self) -> tuple[dict[str, list[str]], int]:
         words, n_text = super()._words()
         for title, column in (("p value", self.p_values), ("jeffreys", self.jeffreys), ("holm", self.adjusted)):
-            words[title] = [shown_p(p_value) for p_value in column.tolist()]
+            words[title] = [shown_p(p_value) for p_value in without_middle(column.tolist())]
         if len(self.names) > 1:
             words["holm"][-1] = ""  # a test by itself
         return words, n_text
@@ -262,8 +262,8 @@ def _grades(
 
 def jeffreys_of(ones: Int64s, counts: Int64s, means: Float64s, side: str) -> Float64s:
     """The p-values of Jeffreys' test of mean predictions."""
-    below = special_functions().betainc(ones + 0.5, counts - ones + 0.5, means)
-    return of_side(np.stack([below, 1.0 - below], axis=1), side)
+    law = ones + 0.5, counts - ones + 0.5, means
+    return of_side(np.stack([special_functions().betainc(*law), special_functions().betaincc(*law)], axis=1), side)
 
 
 def judged_parts(p_values: Float64s, excess: Float64s, level: float) -> tuple[Float64s, list[str]]:

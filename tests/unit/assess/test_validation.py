@@ -20,6 +20,7 @@ from wordings import refused, refuses
 import fastbin as fb
 from fastbin import assess
 from fastbin.assess import counted, counted_tables, label_sums, validation
+from fastbin.assess.cell_tests import quantiles
 from fastbin.assess.label_sums import law_of_labels
 from fastbin.assess.validation import detectable
 from fastbin.assess.verdict import NEW_ROWS
@@ -593,6 +594,44 @@ def test_days_with_a_zone_are_refused() -> None:
             assess.assess("p", rows, label="y", day="day")
     with pytest.raises(fb.InputTypeError, match="depends on the zone"):
         assess.assess(zoned["p"], zoned["y"], day=pandas.Series(zoned["day"]))
+    later = [datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)]
+    with pytest.raises(fb.InputTypeError, match="depends on the zone"):
+        assess.assess(zoned["p"], zoned["y"], day=later)
+
+
+@pytest.mark.parametrize("day", [5, "x", None])
+def test_days_are_dates_throughout(day: Any) -> None:
+    with pytest.raises(fb.InputTypeError, match=rf"day\[1\] is {day!r}, and day\[0\] is a date; give dates throughout"):
+        assess.assess([0.1, 0.2], [0, 1], day=[datetime.date(2026, 1, 1), day])
+
+
+@pytest.mark.parametrize("name", ["by", "segment", "cluster"])
+def test_times_are_days_alone(name: str) -> None:
+    """Grades of the hours of one day would be one grade."""
+    times = np.array(["2026-01-01T10", "2026-01-01T22"], "M8[h]")
+    with pytest.raises((fb.InputError, fb.InputTypeError), match=r"integer|text"):
+        assess.assess([0.1, 0.2], [0, 1], **{name: times})
+
+
+def test_many_grades_are_printed() -> None:
+    check = assess.check_predictions([0.2] * 1500, [0] * 1500, by=list(range(1500)))
+    assert "1,500" in str(check) or "1500" in str(check)
+    assert "p value" in check._repr_html_()
+
+
+def test_both_tails_of_jeffreys_are_exact() -> None:
+    beta = pytest.importorskip("scipy.stats").beta
+    found = assess.assess_counts({"n": [1000], "ones": [400], "prediction": [0.6]}, side="lower").portfolio["jeffreys"]
+    assert found == pytest.approx(beta.sf(0.6, 400.5, 600.5), rel=1e-9)
+    assert found > 0.0
+
+
+@pytest.mark.parametrize("n", [91, 171, 181, 331])
+def test_deciles_are_whole_ranks_where_they_are(n: int) -> None:
+    """.7 times n - 1 is rounded below a whole rank here; NumPy's quantile of 7/10 is not."""
+    p = np.sort(np.random.default_rng(n).random(n))
+    inner = quantiles(p, np.ones(n, np.int64), np.arange(1, 10) / 10)
+    assert inner.tolist() == p[np.arange(1, 10) * (n - 1) // 10].tolist()
 
 
 def test_predictions_too_small_to_be_shown_too_high_are_told() -> None:
