@@ -51,8 +51,8 @@
  *   may have been partly written.
  *
  *   Pointers are required unless a comment says "may be NULL". Functions that make, read, write or merge an object and the
- *   batch functions return FASTBIN_ERROR_ARGUMENT for a missing one. What the *_one() functions and those that return a number
- *   or a pointer are given is on the hot path, or one read, and is not checked.
+ *   batch functions return FASTBIN_ERROR_ARGUMENT for a missing one. The *_one() functions, which are on the hot path, and
+ *   those that read one number or pointer from an object do not check theirs.
  *
  * OWNERSHIP AND THREADS
  *

@@ -23,6 +23,17 @@ static inline fastbin_model_spec empty_spec(fastbin_kind kind) {
   return spec;
 }
 
+/* Rows of doubles that follow each other, with nothing else set. */
+static inline fastbin_rows rows_over(const double *scores, size_t n) {
+  fastbin_rows rows;
+  memset(&rows, 0, sizeof rows);
+  rows.struct_size = sizeof rows;
+  rows.scores = scores;
+  rows.score_stride = sizeof(double);
+  rows.n_rows = n;
+  return rows;
+}
+
 /* A small weighted step model with everything in it. The arrays are static: one of each exists. */
 static inline fastbin_model_spec full_spec(void) {
   static const double edges[] = {0.25, 0.5, 0.5};

@@ -177,12 +177,7 @@ static void test_batches(void) {
   specs[1] = spline_spec();
   for (int k = 0; k < 2; k++) {
     fastbin_model *model = must_create(&specs[k]);
-    fastbin_rows rows;
-    memset(&rows, 0, sizeof rows);
-    rows.struct_size = sizeof rows;
-    rows.scores = scores;
-    rows.score_stride = sizeof(double);
-    rows.n_rows = N;
+    fastbin_rows rows = rows_over(scores, N);
     rows.nan_policy = FASTBIN_NAN_PROPAGATE;
     for (int i = 0; i < N; i++) scores[i] = i % 7 == 0 ? NAN : random_unit();
     scores[1] = -0.0;

@@ -26,12 +26,7 @@ typedef struct answers {
 } answers;
 
 static fastbin_rows rows_of(const double *scores, const uint64_t *keys) {
-  fastbin_rows rows;
-  memset(&rows, 0, sizeof rows);
-  rows.struct_size = sizeof rows;
-  rows.scores = scores;
-  rows.score_stride = sizeof(double);
-  rows.n_rows = N_SCORES;
+  fastbin_rows rows = rows_over(scores, N_SCORES);
   rows.keys = keys;
   return rows;
 }

@@ -34,12 +34,7 @@ static void check_batches(const fastbin_model *model, const fastbin_model_spec *
   static double values[N_SCORES], in_place[N_SCORES], pairs[2 * N_SCORES];
   static int32_t bins[N_SCORES];
   double *table = must_malloc(2 * (size_t)spec->n_bins * sizeof *table);
-  fastbin_rows rows;
-  memset(&rows, 0, sizeof rows);
-  rows.struct_size = sizeof rows;
-  rows.scores = scores;
-  rows.score_stride = sizeof(double);
-  rows.n_rows = N_SCORES;
+  fastbin_rows rows = rows_over(scores, N_SCORES);
   rows.keys = keys;
   for (int32_t i = 0; i < spec->n_bins; i++) {
     table[2 * i] = i;

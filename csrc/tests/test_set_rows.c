@@ -31,12 +31,7 @@ static void prepare(void) {
 }
 
 static fastbin_rows rows_of(const double *first) {
-  fastbin_rows rows;
-  memset(&rows, 0, sizeof rows);
-  rows.struct_size = sizeof rows;
-  rows.scores = first;
-  rows.score_stride = sizeof(double);
-  rows.n_rows = N_ROWS;
+  fastbin_rows rows = rows_over(first, N_ROWS);
   rows.seed = SEED;
   return rows;
 }

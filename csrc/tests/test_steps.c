@@ -252,12 +252,7 @@ static void test_refused_scores(void) {
   static const double scores[] = {0.5, 2.0};
   int32_t step = 5, steps[2];
   size_t bad_row = 7;
-  fastbin_rows rows;
-  memset(&rows, 0, sizeof rows);
-  rows.struct_size = sizeof rows;
-  rows.scores = scores;
-  rows.score_stride = sizeof(double);
-  rows.n_rows = 2;
+  fastbin_rows rows = rows_over(scores, 2);
   CHECK(fastbin_step(model, &rows, steps, &bad_row) == FASTBIN_ERROR_SCORE_RANGE && bad_row == 1);
   CHECK(fastbin_step(model, &rows, NULL, NULL) == FASTBIN_ERROR_ARGUMENT);
   CHECK(fastbin_step_one(model, NAN, 0, &step) == FASTBIN_ERROR_SCORE_NAN && step == -1);

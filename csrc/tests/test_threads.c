@@ -32,12 +32,7 @@ typedef struct work {
 } work;
 
 static fastbin_status predict_all(const fastbin_model *model, const double *scores, double *values) {
-  fastbin_rows rows;
-  memset(&rows, 0, sizeof rows);
-  rows.struct_size = sizeof rows;
-  rows.scores = scores;
-  rows.score_stride = sizeof(double);
-  rows.n_rows = N_ROWS;
+  fastbin_rows rows = rows_over(scores, N_ROWS);
   rows.seed = 11;
   return fastbin_predict(model, &rows, values, NULL);
 }

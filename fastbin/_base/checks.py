@@ -330,7 +330,7 @@ class Labels:
 
     def __init__(self, positive: Any = None) -> None:
         self.positive = check_positive(positive)
-        self._one = 1 if positive is None else positive
+        self._one = 1 if positive is None else self.positive
         self._counts: dict[Any, int] = {}
         self.n_null = self.n_nan = self._n_further = 0
 

@@ -116,8 +116,9 @@ def refuse_masked(values: Any, name: str) -> None:
     """Refuse an array of `numpy.ma` in which something is masked."""
     masked = masked_entries(values)
     if masked is not None:
+        is_column = masked.ndim == 1 or masked.shape[1:] == (1,)
         place = np.argwhere(masked)[0].tolist()
-        at = None if not place else place[0] if len(place) == 1 else (place[0], place[1])
+        at = None if not place else place[0] if is_column else (place[0], place[1])
         raise InputError("is masked", "remove or fill masked rows first", argument=name, at=at)
 
 

@@ -304,6 +304,11 @@ def samples_of(model: Model) -> dict[str, Int64s]:
     return {} if model.counts is None else {"samples": model.counts, event_words(model.event): model.label_sums}
 
 
+def title_of_cell(key: Any) -> str:
+    """A cell of a set as it is, beside which there may be the pool."""
+    return "the pool" if key is None else str(key)
+
+
 def cell_words(
     models: Models, parts: Mapping[Any, Any] | None = None, epsilon_title: str = "promised within"
 ) -> dict[str, list[str]]:
@@ -312,7 +317,7 @@ def cell_words(
     values = [model.bin_values if model.kind == "step" else model.values for _, model in numbered]
     form = number_format(np.concatenate([np.zeros(0), *values]).tolist())
     columns = {
-        "cell": ["the pool" if key is None else str(key) for key, _ in numbered],
+        "cell": [title_of_cell(key) for key, _ in numbered],
         "samples": [f"{model.n_samples:,}" for _, model in numbered],
         event_words(models.event): [
             f"{100.0 * model.n_positive / model.n_samples:.3g} %" if model.n_samples else "" for _, model in numbered

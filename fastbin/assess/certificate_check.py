@@ -31,7 +31,7 @@ from fastbin.assess.bin_tests import BinSums, BinTest, Frequency, Sizes, claims_
 from fastbin.assess.verdict import CertificateCheck, SetCheck, joint_verdict, judged
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.certificate import name_cells
-from fastbin.guarantees.evidence import is_moved
+from fastbin.guarantees.evidence import is_moved, weighed
 from fastbin.intervals import bonferroni
 from fastbin.intervals.binomial import check_side, opened
 from fastbin.model import BinnedModel
@@ -200,8 +200,7 @@ def samples_to_check(
     4276.0
     """
     model = as_model(model)
-    reach = np.inf if epsilon is None or model.kind != "step" else 2.0 * check_unit_interval(epsilon, "epsilon")
-    if (np.diff(served_ends(model)) > reach).any():
+    if epsilon is not None and (np.diff(served_ends(model)) > 2.0 * check_unit_interval(epsilon, "epsilon")).any():
         return np.inf  # draws alone move values by more
     promise = Promise.of(model, certificate, epsilon, test_level, power)
     counts = _counts_of_the_population(promise.model)
@@ -231,10 +230,7 @@ def _counts_of_the_population(model: BinnedModel) -> Array:
         return np.asarray(model.pool_counts)
     if not (model.is_weighted or is_moved(model)):
         return np.asarray(model.counts)
-    if model.is_weighted:
-        ones, totals = np.asarray(model.weighted_label_sums), np.asarray(model.weight_sums)
-    else:
-        ones, totals = model.label_sums.astype(np.float64), model.counts.astype(np.float64)
+    totals, ones = weighed(model)
     masses = np.maximum(totals - ones, 0.0) + model.odds_ratio * ones  # a move multiplies the odds of every bin by the same
     return np.asarray(masses * (model.counts.sum() / (masses.sum() or 1.0)))
 

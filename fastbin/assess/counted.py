@@ -311,38 +311,32 @@ class RowsOfClusters:
 
 def as_texts(column: Any, name: str) -> TextCells:
     """A column of keys, checked, as texts; dates as YYYY-MM-DD."""
-    dtype = getattr(column, "dtype", None)
-    zoned = _zone_of(column) if name == "day" else None
-    if zoned is not None:
-        raise InputTypeError(f"holds {zoned}, whose day depends on the zone", ZONE_REMEDY, argument=name)
-    if name == "day" and (getattr(dtype, "kind", "") == "M" or isinstance(next(iter(_objects(column)), None), datetime.date)):
-        strange = next((at for at, day in enumerate(_objects(column)) if not isinstance(day, datetime.date)), None)
-        if strange is not None:
-            given = _objects(column)[strange]
-            raise InputTypeError(f"is {given!r}, and {name}[0] is a date", "give dates throughout", argument=name, at=strange)
-        days = np.asarray(column if dtype is None else np.asarray(column), "M8[D]")
-        refuse_first(np.isnat(days), name, days, "give every row a day")
-        column = np.datetime_as_string(days).astype(object)
-    cells = as_cells(column, name)
+    cells = as_cells(_as_days(column) if name == "day" else column, name)
     if isinstance(cells, TextCells):
         return cells
     different, codes = np.unique(cells, return_inverse=True)
     return TextCells(list(map(str, different.tolist())), codes.astype(np.int32))
 
 
-def _objects(column: Any) -> Any:
-    """The entries of a list or a column of objects; none of any other column."""
-    is_of_objects = isinstance(column, (list, tuple)) or getattr(getattr(column, "dtype", None), "kind", "") == "O"
-    return list(column) if is_of_objects else ()
-
-
-def _zone_of(column: Any) -> str | None:
-    """The type of a column of times with a zone, in words; None for any other column."""
-    dtype = getattr(column, "dtype", None)
-    if getattr(dtype, "tz", None) is not None:
-        return str(dtype)
-    zones = (time.tzinfo for time in _objects(column) if isinstance(time, datetime.datetime))
-    return next((f"times in {zone}" for zone in zones if zone is not None), None)
+def _as_days(column: Any) -> Any:
+    """A column of dates, or of times without a zone, as texts; any other as it is."""
+    dtype, entries = getattr(column, "dtype", None), list[Any]()
+    if isinstance(column, (list, tuple)) or getattr(dtype, "kind", "") == "O":
+        entries = list(column)
+    zones = (time.tzinfo for time in entries if isinstance(time, datetime.datetime))
+    zone = next((f"times in {each}" for each in zones if each is not None), None)
+    zoned = zone if getattr(dtype, "tz", None) is None else str(dtype)
+    if zoned is not None:
+        raise InputTypeError(f"holds {zoned}, whose day depends on the zone", ZONE_REMEDY, argument="day")
+    are_dates = bool(entries) and isinstance(entries[0], datetime.date)
+    if getattr(dtype, "kind", "") != "M" and not are_dates:
+        return column
+    for at, entry in enumerate(entries):
+        if not isinstance(entry, datetime.date):
+            raise InputTypeError(f"is {entry!r}, and day[0] is a date", "give dates throughout", argument="day", at=at)
+    days = np.asarray(entries or np.asarray(column), "M8[D]")
+    refuse_first(np.isnat(days), "day", days, "give every row a day")
+    return np.datetime_as_string(days).astype(object)
 
 
 def refuse_times(days: TextCells) -> None:

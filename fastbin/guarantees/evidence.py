@@ -196,6 +196,13 @@ def not_a_model(value: Any, name: str) -> InputTypeError:
     return InputTypeError(f"{name} is {kind}; pass a BinnedModel (fb.load reads one from a file) or a fitted calibrator")
 
 
+def weighed(model: Any) -> tuple[Float64s, Float64s]:
+    """The weights of the rows in each bin, and of those with label 1; rows without weights weigh 1."""
+    if model.is_weighted:
+        return model.weight_sums, model.weighted_label_sums
+    return model.counts.astype(np.float64), model.label_sums.astype(np.float64)
+
+
 def is_moved(evidence: Evidence) -> bool:
     """Whether the values are those of other class rates than the tally's."""
     return evidence.rates is not None or evidence.odds_ratio != 1.0

@@ -121,6 +121,9 @@ def slices_of(evidence: Evidence, of: Any = None) -> Slices:
             "the values were moved to other class rates, and the mean error is that of the population of the calibration "
             "samples; certify the source model (of= may be the moved one)"
         )
+    own, its = (getattr(each, "event", "") for each in (evidence, served))
+    if own and its and own != its:
+        raise InputError(f"is about {its!r}, and the model about {own!r}", "take another map of the same event", argument="of")
     _require_rising(served)
     n, ones = int(evidence.n_samples), require_slices(evidence)
     ranks = ranks_of_cuts(n, len(ones))
@@ -241,10 +244,6 @@ def certify_mean_error(
 ) -> Certificate:
     """How far what is served is from a rising truth on average; `of` is another map than the model itself."""
     slices, of_rows = slices_of(evidence, of), about == "calibration rows"
-    events = [getattr(each, "event", "") for each in (evidence, *(() if of is None else (as_evidence(of, "of"),)))]
-    if all(events) and len(set(events)) > 1:
-        problem = f"is about {events[1]!r}, and the model about {events[0]!r}"
-        raise InputError(problem, "take another map of the same event", argument="of")
     if unlabelled is not None:
         if of_rows:
             remedy = "the masses of the calibration rows are known, and nothing is promised about others: leave it out"

@@ -345,7 +345,7 @@ def epsilon_plot(
         if own.scheme not in UNIFORM_MASS:
             remedy = "the curves are those of uniform-mass binning: pass the number of its samples"
             raise InputError(f"is a model by {own.scheme!r}", remedy, argument="n_samples")
-        epsilon(own.n_samples, 1, alpha, kind, bound)  # refuses a kind, or a bound, of which there are no curves
+        epsilon(own.n_samples, 1, alpha, kind, bound)  # which refuses kinds and bounds without a curve
         promise = own.certificate(alpha, kind=kind, bound=bound)
         most, law = max(most, own.n_bins), {"scheme": own.scheme, "delta": own.delta}
     ax = axes_or_new(ax)

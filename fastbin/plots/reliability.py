@@ -23,7 +23,7 @@ from fastbin.assess import ReliabilityTable, reliability_table
 from fastbin.assess.multiclass import top_label_parts
 from fastbin.assess.samples import N_BINS
 from fastbin.guarantees.certificate import name_cell, sureness
-from fastbin.guarantees.evidence import is_moved
+from fastbin.guarantees.evidence import is_moved, weighed
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import ends_of_rows
 from fastbin.model import BinnedModel
@@ -291,7 +291,7 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
         raise InputError(problem, "draw the model before, or pass predictions and labels of the population that it is about")
     values = np.concatenate([own.bin_values for own in models])
     counts, label_sums = (np.concatenate([getattr(own, name) for own in models]) for name in ("counts", "label_sums"))
-    masses, sums = (np.concatenate(columns) for columns in zip(*map(_weighed, models), strict=True))
+    masses, sums = (np.concatenate(columns) for columns in zip(*map(weighed, models), strict=True))
     seen = masses > 0.0
     order = np.argsort(values[seen], kind="stable")
 
@@ -316,13 +316,6 @@ def table_of_fit(model: BinnedModel | ModelSet, alpha: float | None) -> Reliabil
         simultaneous=True,
         is_weighted=any(own.is_weighted for own in models),
     )
-
-
-def _weighed(model: BinnedModel) -> tuple[Float64s, Float64s]:
-    """The weights of the rows and of those with label 1, bin by bin; rows without weights weigh 1."""
-    if model.is_weighted:
-        return model.weight_sums, model.weighted_label_sums
-    return model.counts.astype(np.float64), model.label_sums.astype(np.float64)
 
 
 def models_by_name(fitted: BinnedModel | ModelSet) -> dict[str, BinnedModel]:

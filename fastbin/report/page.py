@@ -18,7 +18,7 @@ from fastbin._base.html import badge, bullets, escape, facts_table, folded, para
 from fastbin._base.shown import rounded
 from fastbin._base.table import as_html, number_format
 from fastbin._model.provenance import in_words
-from fastbin._model.view import bin_words, facts
+from fastbin._model.view import bin_words, facts, title_of_cell
 from fastbin.assess.validation import Validation
 from fastbin.assess.verdict import NEW_ROWS, difference_seen
 from fastbin.export.form import digest_of
@@ -285,16 +285,11 @@ def _test_facts(assessment: Assessment) -> dict[str, str]:
 UNFOLDED = 40
 
 
-def _called(cell: Any) -> str:
-    """A cell of a set as it is, beside which there may be the pool."""
-    return "the pool" if cell is None else str(cell)
-
-
 def detail_table(assessment: Assessment) -> str:
     """The promise and the test results of every bin of a step function, or of every cell of a set; else empty."""
     model, cells = assessment.model, assessment.cells
     if assessment.is_set:
-        names, columns = {"cell": [_called(cell.cell) for cell in cells]}, cell_columns(assessment)
+        names, columns = {"cell": [title_of_cell(cell.cell) for cell in cells]}, cell_columns(assessment)
         errors = {title: column for title, column in columns.items() if title.endswith(("before", "after", "chance"))}
         counts = {title: column for title, column in columns.items() if title not in errors}
         shown = "".join(as_html({**names, **each}, n_text=1, most=None) for each in (counts, errors))
@@ -412,7 +407,7 @@ def _function(assessment: Assessment) -> tuple[str, str]:
 
 
 def _cells(assessment: Assessment) -> list[tuple[str, str]]:
-    tables = by_text(((cell.cell, cell.after) for cell in assessment.cells if cell.after is not None), _called, name_cell)
+    tables = by_text(((cell.cell, cell.after) for cell in assessment.cells if cell.after is not None), title_of_cell, name_cell)
     if not tables:
         return []
     words = (

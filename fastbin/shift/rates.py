@@ -28,7 +28,7 @@ from fastbin._base.errors import InputError
 from fastbin._base.frames import check_same_index
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import check_per_bin
-from fastbin.guarantees.evidence import is_stratified
+from fastbin.guarantees.evidence import is_stratified, weighed
 from fastbin.intervals import clopper_pearson
 from fastbin.intervals.binomial import as_doubles
 from fastbin.model import BinnedModel
@@ -441,12 +441,9 @@ def _class_masses(model: BinnedModel, source_rate: float | None) -> _ClassMasses
         rate = check_rate(source_rate, "source_rate")
         values = np.asarray(model.bin_values)
         return _ClassMasses((values / rate, (1.0 - values) / (1.0 - rate)), rate, None)
-    if model.is_weighted:
-        ones = np.asarray(model.weighted_label_sums)
-        zeros, cells = np.maximum(model.weight_sums - ones, 0.0), None
-    else:
-        cells = np.stack([model.label_sums, model.counts - model.label_sums])
-        ones, zeros = cells.astype(np.float64)
+    totals, ones = weighed(model)
+    zeros = np.maximum(totals - ones, 0.0)
+    cells = None if model.is_weighted else np.stack([model.label_sums, model.counts - model.label_sums])
     if not (ones.any() and zeros.any()):
         only = "1" if ones.any() else "0"
         raise InputError(f"the model has seen label {only} alone, so it cannot tell the labels apart")

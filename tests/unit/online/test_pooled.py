@@ -157,15 +157,15 @@ def test_late_drift_is_found_by_a_late_start() -> None:
 
 
 def test_a_start_without_an_outcome_shows_nothing() -> None:
-    """Where what was seen last speaks against an early alarm, a start of this moment would have more evidence than all."""
-    alarming, labels = outcomes(1000, [0.6, 0.7, 0.8, 0.9], seed=1)
-    calm, others = outcomes(19_000, seed=2)
-    monitor = CalibrationMonitor(served())
-    monitor.update(alarming, labels)
-    for first in range(0, 19_000, 1000):
-        monitor.update(calm[first : first + 1000], others[first : first + 1000])
-        report = monitor.report()
-        assert report.best_start < report.n_samples
+    """Once 20 ones have raised an alarm and all outcomes together agree, a start of this moment would have most evidence."""
+    model = fb.FixedWidthBinning(1).fit(np.full(4000, 0.5), np.arange(4000) % 10 < 3).model_
+    monitor = CalibrationMonitor(model, interval_alpha=0.1)
+    labels = np.append(np.ones(20, int), np.arange(980) * 2 % 7 < 2)
+    monitor.update(np.full(1000, 0.5), labels)
+    report = monitor.report()
+    assert report.alarm_at is not None
+    assert report.best_start == 0
+    assert "Most of the evidence" not in str(report)
 
 
 # ------------------------------------------------------------------------------------------------- the state
