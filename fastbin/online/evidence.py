@@ -352,10 +352,8 @@ def _from_json(data: bytes | bytearray) -> dict[str, Any]:
     """The parts in a state of 0.1.0. Writing them in the present format checks that they can be a state."""
     try:
         state = json.loads(data)
-        if {name: state[name] for name in VERSION_0} != VERSION_0:
-            raise FormatError(
-                f"not a monitor that this version of fastbin can read: {state['format']!r}, version {state['version']!r}"
-            )
+        if not (isinstance(state, dict) and state.items() >= VERSION_0.items()):
+            raise FormatError("not a fastbin monitor: in JSON only those of version 1 are read, which fastbin 0.1.0 wrote")
         interval_alpha = state["interval_alpha"]
         parts: dict[str, Any] = {
             "alpha": check_alpha(float.fromhex(state["alpha"])),

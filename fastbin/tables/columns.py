@@ -95,6 +95,8 @@ def _parse(table: Table, name: str, column: Any, first_row: int, whole: bool, re
     reread: Words = ""
     if table.decimal == "." and "," in text and as_number(text.replace(",", ".", 1)) is not None:
         reread = "if it has a decimal comma, ", reopened("decimal", ",")
+    elif text.endswith("%") and (share := as_number(text[:-1].replace(table.decimal, ".", 1))) is not None:
+        reread = f"write percentages as fractions, here {share / 100.0:.6g}"
     problem = f"{table.place(first_row + row)}, column {name}: {text[:60]!r} {complaint}"
     raise InputError(problem, joined(reread, remedy()))
 

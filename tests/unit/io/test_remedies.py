@@ -89,6 +89,11 @@ def test_remedies_are_those_of_the_interface() -> None:
     assert "decimal" not in refusal("fit", "comma.csv")
     Path("comma.csv").write_text("p;y\n0.5_1;1\n" * 2)
     assert refusal("fit", "comma.csv").endswith("neither a number nor true or false")
+    for delimiter, share, options in ((",", "63.70%", []), (";", "63,70%", ["--decimal", ","])):
+        Path("percent.csv").write_text(f"p{delimiter}y\n{share}{delimiter}1\n" * 2)
+        assert refusal("fit", "percent.csv", *options).endswith("write percentages as fractions, here 0.637")
+    Path("percent.csv").write_text("p,y\n%,1\n" * 2)
+    assert refusal("fit", "percent.csv").endswith("neither a number nor true or false")
     Path("yes.csv").write_text("p,y\n0.5,yes\n0.5,no\n")
     with pytest.raises(fb.InputError, match=r"the labels are .*; pass positive= with the value whose probability you want$"):
         fb.engines.fit("yes.csv", score="p", label="y")
