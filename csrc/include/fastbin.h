@@ -732,7 +732,7 @@ FASTBIN_API fastbin_status fastbin_stream_update_one(fastbin_stream *stream, dou
 FASTBIN_API fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows *rows, const uint8_t *labels,
                                                  int32_t *bins, size_t *bad_row);
 
-/* The model that defines the bins, as it was given. Owned by the stream; lives as long as it does. */
+/* The model that defines the bins, as it was given. Owned by the stream; lives until the next merge. */
 FASTBIN_API const fastbin_model *fastbin_stream_partition(const fastbin_stream *stream);
 
 /* The samples counted so far; those of the model's fit are among them if the stream goes on from its tally. */
@@ -752,9 +752,11 @@ FASTBIN_API fastbin_status fastbin_stream_tally(const fastbin_stream *stream, in
    the event and the note of the partition, and no provenance, which tells how other samples were fitted. Free it. */
 FASTBIN_API fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_model **model);
 
-/* Add what `other` has counted to `stream`. Their edges, edge keys, bins and score ranges must be equal, and at most one of
-   them may have gone on from the tally of its model; otherwise FASTBIN_ERROR_ARGUMENT, and nothing is changed. The running variance is
-   unknown afterwards, unless one of the two was empty: it depends on the order of all samples. O(n_bins). */
+/* Add what `other` has counted to `stream`. Their bins (edges, edge keys and score ranges) must be equal, as well as their
+   events where both have one, and at most one of them may have gone on from the tally of its model; otherwise
+   FASTBIN_ERROR_ARGUMENT, and nothing is changed. Where one of them has an event, `stream` has it from then on: its partition
+   is another model then, as it is after going on from a tally. The running variance is unknown afterwards, unless one of the
+   two was empty: it depends on the order of all samples. O(n_steps). */
 FASTBIN_API fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other);
 
 /* A stream as bytes, to go on later or elsewhere, bit for bit; as fastbin_model_size(), _write() and _read(). */

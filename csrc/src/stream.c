@@ -284,18 +284,30 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
 }
 
 static int same_bins(const fastbin_model_spec *a, const fastbin_model_spec *b) {
-  size_t n_edges = (size_t)a->n_steps - 1;
-  if (a->n_bins != b->n_bins || a->n_steps != b->n_steps) return 0;
-  if (a->score_min != b->score_min || a->score_max != b->score_max) return 0;
-  if (a->first_step && memcmp(a->first_step, b->first_step, (size_t)a->n_bins * sizeof *a->first_step) != 0) return 0;
-  return n_edges == 0 || (memcmp(a->edges, b->edges, n_edges * sizeof *a->edges) == 0 &&
-                          memcmp(a->edge_keys, b->edge_keys, n_edges * sizeof *a->edge_keys) == 0);
+  if (a->n_bins != b->n_bins || a->score_min != b->score_min || a->score_max != b->score_max) return 0;
+  for (int32_t i = 0; i < a->n_bins - 1; i++) {
+    int32_t j = edge_above(a, i), k = edge_above(b, i);
+    if (a->edges[j] != b->edges[k] || a->edge_keys[j] != b->edge_keys[k]) return 0;
+  }
+  return 1;
 }
 
-/* The same bins with the tally that the other stream started from, so that the samples of that fit can be recognised. */
+/* Labels of one event: a stream over a model without an event can have counted those of any. */
+static int same_event(const fastbin_model_spec *a, const fastbin_model_spec *b) {
+  if (a->event_size == 0 || b->event_size == 0) return 1;
+  return a->event_size == b->event_size && memcmp(a->event, b->event, a->event_size) == 0;
+}
+
+/* The same bins, with the tally that one of two streams started from, so that the samples of that fit can be recognised, and
+   with the event that one of them knows. */
 static fastbin_status take_partition(fastbin_stream *stream, const fastbin_stream *other) {
+  const fastbin_model_spec *named = stream->spec.event_size > 0 ? &stream->spec : &other->spec;
+  fastbin_model_spec spec = other->has_fit ? other->spec : stream->spec;
   fastbin_model *partition;
-  fastbin_status status = fastbin_model_create(&other->spec, &partition);
+  fastbin_status status;
+  spec.event = named->event;
+  spec.event_size = named->event_size;
+  status = fastbin_model_create(&spec, &partition);
   if (status != FASTBIN_OK) return status;
   fastbin_model_free(stream->partition);
   stream->partition = partition;
@@ -304,10 +316,11 @@ static fastbin_status take_partition(fastbin_stream *stream, const fastbin_strea
 
 fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other) {
   int is_first, is_empty;
-  if (!stream || !other || stream == other || !same_bins(&stream->spec, &other->spec)) return FASTBIN_ERROR_ARGUMENT;
+  if (!stream || !other || stream == other) return FASTBIN_ERROR_ARGUMENT;
+  if (!same_bins(&stream->spec, &other->spec) || !same_event(&stream->spec, &other->spec)) return FASTBIN_ERROR_ARGUMENT;
   if (stream->has_fit && other->has_fit) return FASTBIN_ERROR_ARGUMENT;
   if (other->n_samples > MOST_SAMPLES - stream->n_samples) return FASTBIN_ERROR_ARGUMENT;
-  if (other->has_fit) {
+  if (other->has_fit || (stream->spec.event_size == 0 && other->spec.event_size > 0)) {
     fastbin_status status = take_partition(stream, other);
     if (status != FASTBIN_OK) return status;
   }

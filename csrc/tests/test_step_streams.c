@@ -72,24 +72,74 @@ static void test_streams_count_in_bins(int n_steps, int n_bins, int with_keys) {
   fastbin_model_free(model);
 }
 
+/* The steps inside the bins are nothing to streams. */
 static void test_streams_over_other_bins_are_not_merged(void) {
   static const int64_t others[] = {0, 3, 5}, counts[] = {4, 2, 3, 3, 2, 1, 5};
   fastbin_model_spec spec = stepped_spec();
-  fastbin_model *one, *other;
-  fastbin_stream *stream, *second;
+  fastbin_model *models[3];
+  fastbin_stream *streams[3];
   spec.ties = FASTBIN_TIES_NONE;
   spec.tie_counts = spec.counts = spec.label_sums = NULL;
   spec.edges_share = 0.0;
-  one = must_create(&spec);
+  models[0] = must_create(&spec);
   spec.first_step = others;
   spec.step_counts = counts;
-  other = must_create(&spec);
-  REQUIRE(fastbin_stream_create(one, &stream) == FASTBIN_OK && fastbin_stream_create(other, &second) == FASTBIN_OK);
-  CHECK(fastbin_stream_merge(stream, second) == FASTBIN_ERROR_ARGUMENT);
-  fastbin_stream_free(stream);
-  fastbin_stream_free(second);
-  fastbin_model_free(one);
-  fastbin_model_free(other);
+  models[1] = must_create(&spec);
+  for (int i = 0; i < 3; i++) {
+    REQUIRE(fastbin_stream_create(models[i], &streams[i]) == FASTBIN_OK);
+    CHECK(fastbin_stream_update_one(streams[i], 0.5, 1, 1, NULL) == FASTBIN_OK);
+    if (i == 0) REQUIRE(fastbin_stream_snapshot(streams[0], &models[2]) == FASTBIN_OK);
+  }
+  CHECK(fastbin_stream_merge(streams[0], streams[1]) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_merge(streams[2], streams[1]) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_merge(streams[0], streams[2]) == FASTBIN_OK && fastbin_stream_n_samples(streams[0]) == 2);
+  CHECK(describe(fastbin_stream_partition(streams[0])).n_steps == 7);
+  for (int i = 0; i < 3; i++) {
+    fastbin_stream_free(streams[i]);
+    fastbin_model_free(models[i]);
+  }
+}
+
+static fastbin_stream *stream_of(const char *event, int goes_on) {
+  static const int64_t counts[] = {3, 2}, label_sums[] = {1, 2};
+  fastbin_model_spec spec = half_spec();
+  fastbin_model *model;
+  fastbin_stream *stream;
+  spec.event = event;
+  spec.event_size = strlen(event);
+  if (goes_on) {
+    spec.counts = counts;
+    spec.label_sums = label_sums;
+    spec.n_samples = 5;
+    spec.n_positive = 3;
+  }
+  model = must_create(&spec);
+  REQUIRE((goes_on ? fastbin_stream_continue : fastbin_stream_create)(model, &stream) == FASTBIN_OK);
+  fastbin_model_free(model);
+  return stream;
+}
+
+/* Labels of two events are not added up, whichever of the two goes on from a tally; an event is kept, and taken over. */
+static void test_events_of_merged_streams(void) {
+  static const struct {
+    const char *event, *other, *merged;
+  } cases[] = {
+      {"yes", "yes", "yes"}, {"yes", "", "yes"}, {"", "yes", "yes"}, {"", "", ""},
+      {"yes", "no", NULL},   {"yes", "yep", NULL}, {"ye", "yes", NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (int goes_on = 0; goes_on < 3; goes_on++) {
+      fastbin_stream *stream = stream_of(cases[i].event, goes_on == 1), *other = stream_of(cases[i].other, goes_on == 2);
+      fastbin_status status = fastbin_stream_merge(stream, other);
+      fastbin_model_spec seen = describe(fastbin_stream_partition(stream));
+      const char *event = cases[i].merged ? cases[i].merged : cases[i].event;
+      CHECK(status == (cases[i].merged ? FASTBIN_OK : FASTBIN_ERROR_ARGUMENT));
+      CHECK(seen.event_size == strlen(event) && memcmp(seen.event ? seen.event : "", event, strlen(event)) == 0);
+      CHECK(fastbin_stream_n_samples(stream) == (goes_on == 1 || (goes_on == 2 && cases[i].merged) ? 5 : 0));
+      fastbin_stream_free(stream);
+      fastbin_stream_free(other);
+    }
+  }
 }
 
 /* A tally is gone on from only where no sample of a bin placed its edge. */
@@ -181,6 +231,7 @@ int main(void) {
   test_streams_count_in_bins(80, 79, 1);
   test_streams_count_in_bins(80, 1, 1);
   test_streams_over_other_bins_are_not_merged();
+  test_events_of_merged_streams();
   test_continuing_whole_ties();
   test_states_that_count_no_fit();
   test_monitors_have_bins();

@@ -181,13 +181,15 @@ cdef class NativeStream:
         cdef int32_t bin_number
         cdef uint64_t key = 0
         cdef fastbin_status status = FASTBIN_OK
-        cdef int y = 0
+        cdef int y
         cdef double number = number_of(score)
         self._require()
-        if label == 1:
-            y = 1
-        elif label != 0:
-            raise InputError(f"label is {label!r}; labels are 0 and 1, or False and True")
+        try:
+            y = 1 if label == 1 else 0 if label == 0 else -1
+        except (TypeError, ValueError):  # that pandas.NA, or an array of several labels, is 1 is neither true nor false
+            y = -1
+        if y < 0:
+            raise InputError(f"label is {label!r:.100}; labels are 0 and 1, or False and True")
         if tie_key is not None:
             key = check_key(tie_key)
         with self.lock:

@@ -99,7 +99,8 @@ def population_stability(reference: Any, new: Any, *, kind: str | None = None, n
     Parameters
     ----------
     reference, new : array-like of shape (n,), or (n_bins,) for counts
-        Finite scores of two samples, of any length, NaN refused; or the rows in each bin, integers of at least 0.
+        Finite scores of two samples, of any length, NaN refused; or the rows in each bin, integers of at least 0. Scores of
+        which one sample is in float32 are compared in float32.
     kind : {"scores", "counts"}, optional
         What the arrays hold. Not needed for scores, but for few integers of which there are equally many, which may be either.
     n_bins : int
@@ -142,8 +143,12 @@ def population_stability(reference: Any, new: Any, *, kind: str | None = None, n
     n_bins = check_count(n_bins, "n_bins", maximum=2**24)
     scores = []
     for name, values in (("reference", reference), ("new", new)):
-        scores.append(check_scores(values, None, name).astype(np.float64))
+        scores.append(check_scores(values, None, name))
         _refuse_empty(len(scores[-1]), name)
+    # Of a sample in float64 and the same one in float32 no score is equal, and half of them would be below their edge.
+    narrower = min((each.dtype for each in scores), key=lambda dtype: dtype.itemsize)
+    with np.errstate(over="ignore"):
+        scores = [each.astype(narrower).astype(np.float64) for each in scores]
     if kind is None:
         _refuse_unclear(np.asarray(reference), np.asarray(new))
     ordered, n = np.sort(scores[0]), len(scores[0])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from fastbin._base.array_types import Array, Bools, Float64s, UInt64s
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._base.cells import are_in_other_order
 from fastbin._base.checks import check_same_event, check_seed
 from fastbin._base.errors import ArgumentError, InputError, InputTypeError
@@ -183,16 +183,19 @@ def check_held(table: Table, n_bytes: int) -> None:
 
 
 @contextmanager
-def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0) -> Iterator[None]:
+def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0, kept: Int64s | None = None) -> Iterator[None]:
     """Errors about arrays, raised inside, as errors about a file.
 
-    `columns` has the column behind each argument, {"scores": "p", ...}; the arrays start at `first_row` of the table.
+    `columns` has the column behind each argument, {"scores": "p", ...}; the arrays start at `first_row` of the table, and have
+    these of the rows from there on, all if none are named.
     """
     try:
         yield
     except (InputError, InputTypeError) as error:
         place, subject = display_name(table.path), subject_of(error)
         row, number = error.at if isinstance(error.at, tuple) else (error.at, None)
+        if row is not None and kept is not None:
+            row = int(kept[row])
         column = columns.get(f"{error.argument}" if number is None else f"{error.argument}[{number}]")
         if row is not None and column is not None:
             place, subject = f"{table.place(first_row + row)}, column {column}", "the value"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from fastbin._base.array_types import Int64s
 from fastbin._base.errors import FormatError, InputError
 from fastbin._base.files import TEMPORARIES, is_replaceable, read_saved
 from fastbin.cli import _options as options
@@ -86,7 +87,7 @@ def command(
     command again.
 
     MODEL may be a set: all bins of all its models are watched together. Outcomes of segments that it does not know are left
-    out. A set for predicted classes is watched by whether its predictions are right, a class-wise set by the class of each
+    out where it serves these by its pool, and refused where it refuses them. A set for predicted classes is watched by whether its predictions are right, a class-wise set by the class of each
     outcome.
     """
     check_inputs(MODEL=model, FILE=files)
@@ -160,13 +161,17 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: RowOptions, key
     needs_key = not model.is_set and model.needs_key
     batches = labelled.batches("counting outcomes", keys=source if needs_key else None, is_part=not model.is_set)
     for arrays, _, columns, first_row in batches:
-        with errors_in(table, columns, first_row):
-            if model.is_set and not (known := model.find(arrays["cells"]) >= 0).all():
-                n_unknown += int((~known).sum())
+        known: Int64s | None = None
+        if model.is_set:
+            with errors_in(table, columns, first_row):
+                known = np.flatnonzero(model.find(arrays["cells"]) >= 0)
+            if (n_left_out := len(arrays["cells"]) - len(known)) > 0:
+                n_unknown += n_left_out
                 arrays = {
                     name: np.asarray(column, dtype=object if name == "cells" else None)[known]
                     for name, column in arrays.items()
                 }
+        with errors_in(table, columns, first_row, known):
             monitor.update(**arrays, seed=keys.seed)
     if n_unknown:
         note(f"{n_unknown:,} outcomes are of cells that the set does not know, and are left out")

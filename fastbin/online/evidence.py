@@ -143,8 +143,9 @@ DIGEST_BYTES = 32
 # Entries of the table "evidence of every bin after every row" that are made at a time.
 BLOCK_ENTRIES = 2**20
 
-# Evidence is computed anew from the counts that were read; its last bits may differ between systems.
-ROUNDING = 1e-9
+# Evidence is computed anew from the counts that were read; its last bits may differ between systems. It is the difference of
+# terms that grow with the outcomes, and so does its rounding: to 0.01 at the most that a monitor counts.
+ROUNDING, ROUNDING_OF_AN_OUTCOME = 1e-9, 1e-14
 
 
 @dataclass
@@ -336,7 +337,8 @@ def state_from_bytes(data: bytes | bytearray) -> tuple[MonitorState, TwoSidedMix
         counts, ones, _ = stream.tally()
         own = (parts[name] for name in ("start_at", "start_weights", "start_counts", "start_ones"))
         state.starts = Starts.over(factors, counts, ones, *own)
-    if (state.log_e > parts["max_log_e"] + ROUNDING).any() or state.log_evidence() > parts["max_log_mean"] + ROUNDING:
+    rounding = ROUNDING + ROUNDING_OF_AN_OUTCOME * stream.n_samples
+    if (state.log_e > parts["max_log_e"] + rounding).any() or state.log_evidence() > parts["max_log_mean"] + rounding:
         raise FormatError("the monitor contradicts itself: the largest evidence is below that of the outcomes counted")
     joined = parts["seen"]
     seen = tuple(joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES))

@@ -31,11 +31,12 @@ from fastbin._base.checks import (
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.files import as_bytes, replace_file
 from fastbin._base.frames import check_same_index
+from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._core.schemes import SCHEMES
 from fastbin._core.score import NativeStream
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.edges import find_boundaries, order_cuts
-from fastbin._fit.rows import Rows
+from fastbin._fit.rows import Rows, limits_of
 from fastbin._fit.tally import Partition, check_counts, without_empty_edges
 from fastbin._model.parts import read_file
 from fastbin._model.provenance import of_fit
@@ -289,6 +290,8 @@ class StreamingBinning(State, NativeStream):
     def merge(self, other: StreamingBinning) -> Self:
         """Add what another stream has counted in the same bins; returns self.
 
+        Where one of the two has an event, this stream has it from then on. Steps inside the bins may differ.
+
         Counts and label sums do not depend on the order, and neither does the beta-binomial interval: after a merge it covers
         at all looks together as long as each look contains the samples of the looks before. The running variance does depend
         on it: it is lost, unless one of the streams was empty, and with it "stitched" and "theorem6".
@@ -298,10 +301,11 @@ class StreamingBinning(State, NativeStream):
         InputError
             When the bins or the events of their labels differ, both streams go on from the same fit, whose samples would be
             counted twice, or there are 2**61 samples or more in both.
+        InputTypeError
+            For what is not a stream.
         """
         if not isinstance(other, StreamingBinning):
-            remedy = "only streams can be merged"
-            raise InputError(f"is {type(other).__name__}", remedy, argument="other")
+            raise InputTypeError(f"is {type(other).__name__}", "only streams can be merged", argument="other")
         if other is self:
             raise InputError("is the stream itself", "its samples would be counted twice", argument="other")
         mine, theirs = self.partition, other.partition
@@ -575,18 +579,17 @@ ANY_KEY = np.uint64(2**63)
 
 def row_of_each_bin(partition: BinnedModel) -> tuple[Float64s, UInt64s]:
     """A score and a key in each bin, away from edges that split ties where there is room; any, in a bin that holds no score."""
-    low = partition.bin_edges[:1] if partition.score_range is None else np.array(partition.score_range[:1])
+    edges, own_keys = partition.bin_edges, np.minimum(partition.bin_edge_keys, np.uint64(GREATEST_KEY))
+    least, greatest = limits_of(partition.score_range)
     with np.errstate(over="ignore"):
-        above = np.nextafter(partition.bin_edges, np.inf)
-        if partition.score_range is None:
-            low = np.nextafter(low, -np.inf) if len(low) else np.zeros(1)
-        else:
-            above = np.minimum(above, partition.score_range[1])
-    scores = np.append(low, np.where(np.isfinite(above), above, partition.bin_edges))
+        low = np.maximum(np.nextafter(edges[:1], -np.inf), least) if len(edges) else np.array([min(max(0.0, least), greatest)])
+        scores = np.append(low, np.minimum(np.nextafter(edges, np.inf), greatest))
     keys = np.full(len(scores), ANY_KEY)
-    tied = partition._assign_by(scores, keys) != np.arange(len(scores))
-    scores[1:][tied[1:]], keys[1:][tied[1:]] = partition.bin_edges[tied[1:]], partition.bin_edge_keys[tied[1:]]
-    keys[:1][tied[:1]] = 0
+    on_edge_below = np.append(low, edges), np.append(ANY_KEY, own_keys)
+    on_edge_above = np.append(edges, scores[-1]), np.append(np.zeros_like(own_keys), ANY_KEY)
+    for score, key in (on_edge_below, on_edge_above):
+        tied = partition._assign_by(scores, keys) != np.arange(len(scores))
+        scores[tied], keys[tied] = score[tied], key[tied]
     return scores, keys
 
 

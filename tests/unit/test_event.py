@@ -36,6 +36,9 @@ def test_labels_of_another_event_are_refused() -> None:
     other = fb.online.StreamingBinning(fb.ExplicitBinning([0.5]).fit(scores, words, positive="good"))
     refuses("InputError other: counts the labels of 'good', and this stream those of 'bad'", stream.merge, other)
     stream.merge(fb.online.StreamingBinning([0.5]))  # labels 0 and 1, of which no event is known
+    total = fb.online.StreamingBinning([0.5]).merge(stream)
+    assert total.partition.event == stream.partition.event == "bad"
+    refuses("InputError other: counts the labels of 'good', and this stream those of 'bad'", total.merge, other)
     table = {"p": scores, "y": words}
     refuses("InputError positive", fb.engines.count, table, model, score="p", label="y", positive="good")
 

@@ -646,6 +646,15 @@ def test_stability_of_scores() -> None:
     assert (one.index, math.isnan(one.p_value), len(one.new)) == (0.0, True, 1)
 
 
+def test_scores_of_two_float_types_are_compared_in_the_narrower() -> None:
+    scores = np.tile(np.arange(1, 10) / 10, 300)
+    narrow = scores.astype(np.float32)
+    assert (narrow != scores).any()
+    for reference, new in ((narrow, scores), (scores, narrow)):
+        assert population_stability(reference, new, n_bins=4).index == 0.0
+    assert population_stability(scores, scores - 1e-12, n_bins=4).index > 0.0  # in float64 both, they are different scores
+
+
 def test_moves_between_few_scores_are_told() -> None:
     pd = np.repeat([0.002, 0.006, 0.015, 0.04, 0.12], 100)
     found = population_stability(pd, 2.4 * pd)

@@ -285,6 +285,11 @@ def test_unknown_segments_are_left_out_of_a_monitor_and_told() -> None:
     assert "10 outcomes are of cells that the set does not know" in result.stderr
     assert "after 90 outcomes" in result.stdout
     assert "moon" in run("monitor", "regions.fbm", "moon.csv", "--segment", "region", code=1).output
+    lines = Path("moon.csv").read_text().splitlines()
+    lines[51] = "1.7,1,north"
+    Path("moon.csv").write_text("\n".join(lines))
+    told = "moon.csv, line 52, column p: the value is 1.7, outside [0, 1]"
+    assert told in run("monitor", "pool.fbm", "moon.csv", "--segment", "region", code=1).output
 
 
 # ------------------------------------------------------------------------------------------------- what is refused

@@ -211,6 +211,29 @@ def test_a_bin_that_holds_no_score_counts_none() -> None:
     refuses(fb.InputError, "counts[1] is 2, and no score lies in bin 1", stream.update_counts, [0, 2, 0], [0, 0, 0])
 
 
+@pytest.mark.parametrize(
+    ("edges", "edge_keys", "score_range", "score", "key"),
+    [
+        ([0.5, np.nextafter(0.5, 1)], [2**64 - 1, 2**63], (0, 1), np.nextafter(0.5, 1), 5),
+        ([0.0, 0.5], [7, 0], (0, 1), 0.0, 6),
+        ([-np.finfo(float).max], [9], None, -np.finfo(float).max, 8),
+        ([np.finfo(float).max], [9], None, np.finfo(float).max, 10),
+        ([-5.0], [0], (-6.0, 1.0), -6.0, 0),
+        ([], [], (-3.0, -2.0), -2.0, 0),
+    ],
+)
+def test_a_bin_of_scores_at_an_edge_alone_counts_them(
+    edges: list[float], edge_keys: list[int], score_range: Any, score: float, key: int
+) -> None:
+    values = np.linspace(0.1, 0.9, len(edges) + 1)
+    model = fb.BinnedModel.from_parts(edges=edges, edge_keys=edge_keys, values=values, score_range=score_range)
+    stream, expected = StreamingBinning(model), StreamingBinning(model)
+    counts = np.zeros(len(values), np.int64)
+    counts[expected.update_one(score, 1, tie_key=key)] = 1
+    stream.update_counts(counts, counts)
+    assert stream.counts.tolist() == expected.counts.tolist()
+
+
 def test_a_stream_that_goes_on_from_a_fit_takes_counts() -> None:
     rng = np.random.default_rng(1)
     scores = rng.random(500)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -644,6 +645,21 @@ def test_foreign_and_damaged_states_are_refused(data: bytes, message: str, tmp_p
     path = tmp_path / "m.mon"
     path.write_bytes(data)
     refuses(fb.FormatError, f"{path}: ", CalibrationMonitor.load, path)
+
+
+@pytest.mark.parametrize("n", [1000, 10**8, 2**39])
+def test_states_are_read_where_logarithms_end_in_other_bits(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.25, 0.75], scheme="explicit")
+    monitor = CalibrationMonitor(model)
+    above = int(1.2 * n**0.5)
+    monitor.update_counts([n, n], [n // 4 + 3 * above, 3 * n // 4 + 3 * above])
+    data = monitor.to_bytes()
+    with monkeypatch.context() as elsewhere:
+        exact = scipy.special.betaln
+        elsewhere.setattr(scipy.special, "betaln", lambda a, b: np.nextafter(exact(a, b), np.inf))
+        assert CalibrationMonitor.from_bytes(data).to_bytes() == data
+    monitor._state.max_log_e -= 0.1
+    refuses(fb.FormatError, "contradicts itself", CalibrationMonitor.from_bytes, monitor.to_bytes())
 
 
 def test_every_flipped_bit_of_a_state_is_refused() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fastbin as fb
@@ -150,6 +151,8 @@ def test_a_bad_row_of_a_long_batch_is_refused_whole() -> None:
         (0.5, 2, None, "label is 2; labels are 0 and 1, or False and True"),
         (0.5, float("nan"), None, "label is nan; labels are 0 and 1, or False and True"),
         (0.5, "1", None, "label is '1'; labels are 0 and 1, or False and True"),
+        (0.5, np.array([0, 1]), None, "label is array([0, 1]); labels are 0 and 1, or False and True"),
+        (0.5, pd.NA, None, "label is <NA>; labels are 0 and 1, or False and True"),
         (0.5, 1, 2**64 - 1, "key is 18446744073709551615; it must be an integer in [0, 2**64 - 2]"),
     ],
 )
@@ -331,13 +334,27 @@ def test_merging_with_nothing_changes_nothing() -> None:
     assert StreamingBinning([0.2, 0.5, 0.8]).merge(before) == before
 
 
+def test_bins_are_merged_whatever_the_steps_inside_them() -> None:
+    fitted = fb.CertifiedCalibration(n_bins=5).fit(*rows(2000))
+    earlier = StreamingBinning(fitted)
+    earlier.update(*rows(100))
+    later = StreamingBinning(earlier.model())
+    later.update(*rows(50))
+    assert later.partition.n_steps < earlier.partition.n_steps
+    expected = earlier.counts + later.counts
+    for one, other in ((earlier, later), (later, earlier)):
+        merged = StreamingBinning.from_bytes(one.to_bytes()).merge(other)
+        assert merged.counts.tolist() == expected.tolist()
+        assert merged.partition == one.partition
+
+
 def test_what_cannot_be_merged_is_refused() -> None:
     stream = counted()
     before = stream.to_bytes()
     refuses(fb.InputError, "other counts in other bins", stream.merge, StreamingBinning([0.2, 0.5, 0.9]))
     refuses(fb.InputError, "other counts in other bins", stream.merge, StreamingBinning([0.2, 0.5, 0.8], score_range=(0, 2)))
     refuses(fb.InputError, "other is the stream itself", stream.merge, stream)
-    refuses(fb.InputError, "other is dict; only streams can be merged", stream.merge, {})
+    refuses(fb.InputTypeError, "other is dict; only streams can be merged", stream.merge, {})
     assert stream.to_bytes() == before
     cal = fb.UniformMassBinning(n_bins=3).fit(*rows(100))
     one, two = (StreamingBinning(cal, continue_fit=True) for _ in range(2))
