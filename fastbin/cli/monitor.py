@@ -87,8 +87,8 @@ def command(
     command again.
 
     MODEL may be a set: all bins of all its models are watched together. Outcomes of segments that it does not know are left
-    out where it serves these by its pool, and refused where it refuses them. A set for predicted classes is watched by whether its predictions are right, a class-wise set by the class of each
-    outcome.
+    out where it serves these by its pool, and refused where it refuses them. A set for predicted classes is watched by whether
+    its predictions are right, a class-wise set by the class of each outcome.
     """
     check_inputs(MODEL=model, FILE=files)
     with locked(state, wait):

@@ -41,6 +41,10 @@ DTYPES = {
 }  # fmt: skip
 FLOATS = ("tensor(float16)", "tensor(float)", "tensor(double)")
 
+# A runtime adds the votes of a forest in float32, and comes to 1.0000001 where all agree. Probabilities of two classes or more
+# are moved into [0, 1] from so far outside, a number that float32 has.
+ROUNDING = 2.0**-16
+
 
 class ScoreOutput(NamedTuple):
     """Where a graph has its scores."""
@@ -163,7 +167,8 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     -------
     float64 (n,)
         Exactly what the runtime gives: float32 loses nothing here. With two classes, the score of the greater label, which has
-        the second column.
+        the second column; a probability that rounding has carried out of [0, 1], by 2**-16 at most, as in sums of the votes
+        of a forest, is moved to the end of it, here and in the graph.
 
     Raises
     ------
@@ -295,8 +300,21 @@ def add_scores(nodes: Nodes, source: ScoreOutput) -> str:
     scores = source.tensor
     if source.column is not None:
         scores = nodes.add("Gather", scores, nodes.constant(source.column, np.int64), axis=1)
-    flat = nodes.add("Reshape", scores, nodes.constant([-1], np.int64))
-    return nodes.cast(flat, "DOUBLE")
+    flat = nodes.cast(nodes.add("Reshape", scores, nodes.constant([-1], np.int64)), "DOUBLE")
+    return flat if source.column is None else add_probabilities(nodes, flat)
+
+
+def add_probabilities(nodes: Nodes, given: str) -> str:
+    """`probabilities_of` as nodes, for a tensor of float64."""
+    inside = nodes.add("Clip", given, *(nodes.constant(end, np.float64) for end in (0.0, 1.0)))
+    distance = nodes.add("Abs", nodes.add("Sub", given, inside))
+    return nodes.add("Where", nodes.add("LessOrEqual", distance, nodes.constant(ROUNDING, np.float64)), inside, given)
+
+
+def probabilities_of(given: Array) -> Array:
+    """The probabilities of a runtime: those that rounding has carried out of [0, 1] are moved to its end, others stay."""
+    inside = np.clip(given, 0.0, 1.0)
+    return np.where(np.abs(given - inside) <= ROUNDING, inside, given)
 
 
 def _names_in(graph: Any) -> Iterator[str]:
@@ -376,11 +394,11 @@ def _of_label_1(given: Any, name: str) -> Float64s:
             return np.zeros(0)
         _require_two(len(given[0]), name)
         label = max(given[0])
-        return np.fromiter((row[label] for row in given), np.float64, len(given))
+        return probabilities_of(np.fromiter((row[label] for row in given), np.float64, len(given)))
     scores = np.asarray(given)
     if scores.ndim == 2 and scores.shape[1] != 1:
         _require_two(scores.shape[1], name)
-        scores = scores[:, 1]
+        scores = probabilities_of(scores[:, 1])
     if scores.ndim > 2:
         raise InputError(f"output {name!r} has shape {scores.shape}", "it is to be (n, 2), (n, 1) or (n,)")
     return np.ascontiguousarray(scores.reshape(-1), np.float64)

@@ -14,7 +14,7 @@ from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.form import Curve, description_of, form_of
 from fastbin.export.onnx import LEAST_OPSET, Nodes, TensorNames, add_answers, add_vectors
-from fastbin.export.onnx_classifiers import ScoreOutput, add_scores
+from fastbin.export.onnx_classifiers import ScoreOutput, add_probabilities, add_scores, probabilities_of
 from fastbin.sklearn.calibrated_classifier import CalibratedClassifier, estimator_of
 from fastbin.vector_model import VectorModel
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 ALIAS = "FastbinCalibratedClassifier"
+
+NO_LABEL = np.iinfo(np.int64).min  # of a row without an answer in a graph; of classes that are texts it is empty
 
 
 class OnnxClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -113,7 +115,8 @@ class OnnxClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Returns
         -------
         float32 (n_samples, n_classes)
-            In the order of `classes_`.
+            In the order of `classes_`. A probability that rounding has carried out of [0, 1], by 2**-16 at most, is moved to
+            the end of it: runtimes add the votes of a forest in float32.
         """
         check_is_fitted(self)
         rows = check_array(X, dtype=np.float32, input_name="X")
@@ -122,7 +125,7 @@ class OnnxClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 from onnxruntime import InferenceSession
             self._session = InferenceSession(self.graph_, providers=["CPUExecutionProvider"])
         (probabilities,) = self._session.run([self._session.get_outputs()[1].name], {"X": rows})
-        return np.asarray(probabilities)
+        return probabilities_of(np.asarray(probabilities))
 
     def predict(self, X: Any) -> Array:
         """The class of the largest probability; of equal ones, the first in `classes_`.
@@ -155,7 +158,8 @@ def register_onnx() -> None:
 
     The graph takes ``X`` (float32) and gives ``label`` and ``probabilities`` (float64, of shape (n, n_classes)): to the bit
     what `predict` and `predict_proba` give for two classes; for more, of a fit with ``multiclass="vector"``, what they give but
-    for a relative error of 1e-12. The description of the second names the digest of ``clf.model_``, its promise and its
+    for a relative error of 1e-12. A row without an answer, where Python raises, has the probabilities NaN and the label -2**63,
+    or "" of classes that are texts. The description of the second names the digest of ``clf.model_``, its promise and its
     event, and `fastbin inspect` shows it.
 
     Raises
@@ -239,12 +243,16 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     label, probabilities = (each.full_name for each in operator.outputs)
     nodes = Nodes(scope.get_unique_operator_name("fastbin"))
     if isinstance(classifier.model_, VectorModel):
-        add_vectors(nodes, classifier.model_, nodes.cast(operator.inputs[0].full_name, "DOUBLE"), probabilities)
+        scores = add_probabilities(nodes, nodes.cast(operator.inputs[0].full_name, "DOUBLE"))
+        add_vectors(nodes, classifier.model_, scores, probabilities)
         number = nodes.add("ArgMax", probabilities, axis=-1, keepdims=0)
     else:
         number = _add_columns_of_two(nodes, classifier, operator.inputs[0].full_name, probabilities)
     names = _labels_of(classifier)
-    nodes.add("Gather", nodes.constant(names, names.dtype), number, output=label)
+    last = nodes.constant(len(names), np.int64)
+    has_none = nodes.add("IsNaN", nodes.add("Gather", probabilities, nodes.constant(0, np.int64), axis=-1))
+    names = np.append(names, NO_LABEL if names.dtype == np.int64 else "")
+    nodes.add("Gather", nodes.constant(names, names.dtype), nodes.add("Where", has_none, last, number), output=label)
     container.nodes.extend(nodes.nodes)
     container.initializers.extend(nodes.constants.values())
     container.node_domain_version_pair_sets.add(("", opset))

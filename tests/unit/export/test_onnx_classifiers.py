@@ -252,6 +252,31 @@ def test_scores_alone(shape: tuple[Any, ...]) -> None:
     np.testing.assert_array_equal(bits(given), bits(model_of("100 bins").predict(scores)))
 
 
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_probabilities_that_rounding_carried_out_of_their_range(kind: str) -> None:
+    near, far = 2.0**-16, 2.0**-15
+    given = np.array([0.25, 0.0, -1e-7, -near, -far, 1.0, 1.0 + 2.0**-23, 1.0 + near, 1.0 + far, np.nan, np.inf])
+    expected = np.array([0.25, 0.0, 0.0, 0.0, -far, 1.0, 1.0, 1.0, 1.0 + far, np.nan, np.inf])
+    rows = np.stack([1.0 - given, given], axis=1).astype(np.float32 if kind == "float" else np.float64)
+    graph = onnx.parser.parse_model(
+        f'''<ir_version: 8, opset_import: ["": 13]> classifier
+        ({kind}[n, 2] x) => ({kind}[n, 2] probabilities) {{ probabilities = Identity (x) }}'''
+    )
+    scores = onnx_scores(session_of(graph), rows)
+    np.testing.assert_array_equal(scores, expected)
+    model = fb.UniformMassBinning(n_bins=5).fit(*(np.tile(column, 20) for column in ([0.0, 0.25, 1.0], [0, 1, 1]))).model_
+    (served,) = session_of(append_onnx(graph, model)).run(["probability"], {"x": rows})
+    inside = (expected >= 0.0) & (expected <= 1.0)
+    np.testing.assert_array_equal(bits(served[inside]), bits(model.predict(scores[inside])))
+    assert np.isnan(served[~inside]).all()
+    # What stands alone may be any score, and is taken as it is.
+    one = onnx.parser.parse_model(
+        f'''<ir_version: 8, opset_import: ["": 13]> classifier
+        ({kind}[n, 1] x) => ({kind}[n, 1] scores) {{ scores = Identity (x) }}'''
+    )
+    np.testing.assert_array_equal(onnx_scores(session_of(one), rows[:, 1:]), rows[:, 1])
+
+
 def test_interpolated_models_behind_a_classifier() -> None:
     assert differences(linear(), curve_model_of("interpolated isotonic")) == 0
 

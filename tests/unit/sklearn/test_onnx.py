@@ -126,6 +126,39 @@ def test_trained_classifiers(to_onnx: Callable[..., Any]) -> None:
 
 
 @needs_skl2onnx
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_forests_whose_votes_add_up_to_more_than_one(n_classes: int, to_onnx: Callable[..., Any]) -> None:
+    rows, classes = make_classification(
+        3000, n_classes=n_classes, n_informative=5, class_sep=2.0, flip_y=0.02, random_state=1
+    )
+    rows = rows.astype(np.float32)
+    forest = RandomForestClassifier(50, random_state=0).fit(rows[:1000], classes[:1000])
+    runtime = fb.sklearn.OnnxClassifier(FrozenEstimator(forest)).fit(rows[:1000], classes[:1000])
+    (raw,) = session_of(onnx.load_model_from_string(runtime.graph_)).run(["probabilities"], {"X": rows})
+    assert raw.max() > 1.0
+    clf = fb.sklearn.CalibratedClassifier(FrozenEstimator(runtime)).fit(rows[1000:], classes[1000:])
+    labels, probabilities = session_of(to_onnx(clf, rows[:1])).run(["label", "probabilities"], {"X": rows})
+    np.testing.assert_allclose(probabilities, clf.predict_proba(rows), rtol=0.0 if n_classes == 2 else 1e-12, atol=0.0)
+    assert labels.tolist() == clf.predict(rows).tolist()
+
+
+@needs_skl2onnx
+@pytest.mark.parametrize("texts", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_without_an_answer_have_no_label(n_classes: int, texts: bool, to_onnx: Callable[..., Any]) -> None:
+    rows, classes = make_classification(1000, n_classes=n_classes, n_informative=5, random_state=0)
+    named = np.array(["bad", "fair", "good"])[classes] if texts else classes
+    clf = fb.sklearn.CalibratedClassifier(fb.sklearn.OnnxClassifier(LogisticRegression()), random_state=0).fit(rows, named)
+    rows = rows[:4].astype(np.float32)
+    session = session_of(to_onnx(clf, rows[:1]))
+    (whole,) = session.run(["label"], {"X": rows})
+    rows[2] = np.nan
+    labels, probabilities = session.run(["label", "probabilities"], {"X": rows})
+    assert np.isnan(probabilities).any(axis=1).tolist() == [False, False, True, False]
+    assert labels.tolist() == [*whole[:2], "" if texts else -(2**63), whole[3]]
+
+
+@needs_skl2onnx
 def test_scores_are_those_of_the_runtime(to_onnx: Callable[..., Any]) -> None:
     """In float32, beside those of Python, and rows are converted as they are when served."""
     runtime = fb.sklearn.OnnxClassifier(LogisticRegression()).fit(X[FIT], Y[FIT])
