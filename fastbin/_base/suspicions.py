@@ -26,7 +26,12 @@ MOST_EXACT = 2**30
 
 def are_hard_labels(scores: Array) -> bool:
     """Whether there are many scores, and all are exactly 0 or 1. O(1) for most columns of probabilities."""
-    if len(scores) < MANY or scores[0] not in (0.0, 1.0) or scores[-1] not in (0.0, 1.0):
+    return len(scores) >= MANY and are_zeros_and_ones(scores)
+
+
+def are_zeros_and_ones(scores: Array) -> bool:
+    """Whether all of these scores, of which there is one at least, are exactly 0 or 1."""
+    if scores[0] not in (0.0, 1.0) or scores[-1] not in (0.0, 1.0):
         return False
     return bool(((scores == 0.0) | (scores == 1.0)).all())
 

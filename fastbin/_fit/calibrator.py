@@ -19,7 +19,7 @@ from fastbin._base.checks import UNIT, check_score_range
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import FastbinWarning, InputError, InputTypeError, NotFittedError
-from fastbin._base.suspicions import HARD_LABELS, LEVEL, are_hard_labels, on_falling
+from fastbin._base.suspicions import HARD_LABELS, LEVEL, on_falling
 from fastbin._core.fit import lower_half
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import BatchesSource, Progress, Rows, RowsSource, as_batches, check_rows
@@ -275,13 +275,12 @@ class Calibrator(Estimator[BinnedModel]):
             return False
         return self._never_falls or getattr(self, "monotone", False) or getattr(self, "score_range", UNIT) == UNIT
 
-    def _warn_of_rows(self, counts: Array, ones: Array, scores: Array | None, stacklevel: int) -> None:
-        """Tell of rows that are probably not what was meant.
+    def _warn_of_rows(self, counts: Array, ones: Array, has_hard_labels: bool, stacklevel: int) -> None:
+        """Tell of rows that are probably not what was meant. Warns as `_warn`.
 
-        `counts` and `ones` are samples and those with label 1 in bins of ascending scores; `scores`, if there is an array of
-        them, one for each row. Warns as `_warn`.
+        `counts` and `ones` are samples and those with label 1 in bins of ascending scores.
         """
-        if scores is not None and are_hard_labels(scores):
+        if has_hard_labels:
             self._warn(HARD_LABELS, stacklevel + 1)
         elif self._expects_rise():
             text = on_falling(*lower_half(counts, ones), self._fall_level or LEVEL)

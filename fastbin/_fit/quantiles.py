@@ -215,6 +215,11 @@ class Source:
     in_memory: Rows | None = None
 
     @property
+    def has_hard_labels(self) -> bool:
+        """Whether there are many scores, and all of those that were counted are exactly 0 or 1."""
+        raise NotImplementedError
+
+    @property
     def value_limit(self) -> int:
         """The most samples whose values one plan may ask for."""
         raise NotImplementedError

@@ -35,6 +35,7 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
+from fastbin._base.suspicions import MANY, are_hard_labels, are_zeros_and_ones
 from fastbin._core.fit import are_plain, sorted_rows
 from fastbin._fit.histogram import Chunk, Histogram, Layout
 from fastbin._fit.quantiles import (
@@ -249,6 +250,10 @@ class RowsSource(Source):
         return sorted_rows(rows.scores, rows.labels, *self.limits)
 
     @property
+    def has_hard_labels(self) -> bool:
+        return are_hard_labels(self.in_memory.scores)
+
+    @property
     def value_limit(self) -> int:
         return max(ALWAYS_LISTED, int(len(self.in_memory) * LISTED_SHARE))
 
@@ -341,7 +346,12 @@ class BatchesSource(Source):
         self._n_rows: int | None = None
         self._weight_kind: str | None = None
         self._layout: Layout | None = None
+        self._zeros_and_ones = True  # so far
         self.limits = limits_of(score_range)
+
+    @property
+    def has_hard_labels(self) -> bool:
+        return self._zeros_and_ones and (self._n_rows or 0) >= MANY
 
     @property
     def value_limit(self) -> int:
@@ -377,6 +387,7 @@ class BatchesSource(Source):
             if rows is None:
                 continue
             n_rows += len(rows)
+            self._zeros_and_ones = self._zeros_and_ones and are_zeros_and_ones(rows.scores)
             n_samples += rows.n_samples()
             if n_samples > MOST_SAMPLES:
                 raise too_many_samples("sample_weight")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Int64s, UInt64s
+from fastbin._base.array_types import Int64s, UInt64s
 from fastbin._base.checks import (
     ScoreRange,
     are_probabilities,
@@ -25,6 +25,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
 from fastbin._base.ranks import MOST_STEPS, has_fine_steps, slice_ranks
+from fastbin._base.suspicions import are_hard_labels
 from fastbin._core.fit import fit_sorted_in_steps
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
 from fastbin._fit.edges import (
@@ -188,15 +189,15 @@ class CertifiedCalibration(CountedBinning):
             problem = "are given, and they do not have the distribution of rows of which some with label 0 were left out"
             raise InputError(problem, "leave them out", argument="unlabelled")
         made = checked.made_of(source, unlabelled)
-        self.model_ = self._model_of(checked, made, "" if rows is None else rows.event, None if rows is None else rows.scores)
+        self.model_ = self._model_of(checked, made, "" if rows is None else rows.event, source.has_hard_labels)
         return self
 
     def _model_of_sorted(self, checked: _CheckedCertified, packed: UInt64s, n_bins: int) -> BinnedModel:
         """The model of packed rows, sorted, in so many bins, for a configuration of which `takes_sorted_rows` is true."""
-        return self._model_of(checked, checked.made_of_sorted(packed, n_bins), "", packed_scores(packed))
+        return self._model_of(checked, checked.made_of_sorted(packed, n_bins), "", are_hard_labels(packed_scores(packed)))
 
-    def _model_of(self, checked: _CheckedCertified, made: _Made, event: str, scores: Array | None) -> BinnedModel:
-        """The model of these bins and steps. Warns of what they, and `scores` where these are known, say about the rows."""
+    def _model_of(self, checked: _CheckedCertified, made: _Made, event: str, has_hard_labels: bool) -> BinnedModel:
+        """The model of these bins and steps. Warns of what they, and scores that are labels, say about the rows."""
         counts, tie_counts = made.parts["counts"], made.parts.get("tie_counts")
         if ties_cost_bins(counts, tie_counts, made.n_bins_asked):
             self._warn(
@@ -207,7 +208,7 @@ class CertifiedCalibration(CountedBinning):
         model = checked.model(made, event)
         if self.sampling_rate != 1.0:
             model = self._to_population(model, self.sampling_rate)
-        self._warn_of_rows(made.step_counts, made.step_ones, scores, 4)
+        self._warn_of_rows(made.step_counts, made.step_ones, has_hard_labels, 4)
         return model
 
 

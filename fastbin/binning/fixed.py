@@ -65,7 +65,7 @@ class FixedEdges(Binning):
         self._keep(model, "" if rows is None else rows.event)
         if len(self.empty_bins_):
             self._warn(_on_empty_bins(self.empty_bins_, self.model_.values, self.monotone), stacklevel=3)
-        self._warn_of_rows(tally.counts, tally.label_sums, None if rows is None else rows.scores, 3)
+        self._warn_of_rows(tally.counts, tally.label_sums, source.has_hard_labels, 3)
         return self
 
     def _why_all_rows(self, remedy: str = "use fit") -> None:

@@ -11,7 +11,7 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import check_flag, no_samples
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError
-from fastbin._base.suspicions import around_the_median
+from fastbin._base.suspicions import are_hard_labels, around_the_median
 from fastbin._core.fit import pool_counts, pool_weights
 from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator
 from fastbin._fit.edges import tally_fingerprint
@@ -93,7 +93,8 @@ class IsotonicCalibration(Binning):
         else:
             weighed = weigh_scores(rows)
             knots, (starts, values) = weighed.scores, _pool_weights(weighed)
-        self._warn_of_rows(*around_the_median(rows.scores, rows.labels == 1, rows.frequencies), rows.scores, 3)
+        halves = around_the_median(rows.scores, rows.labels == 1, rows.frequencies)
+        self._warn_of_rows(*halves, are_hard_labels(rows.scores), 3)
         if self.interpolate:
             self._keep(_lines(knots, starts, values, rows).with_out_of_range(self.out_of_range), rows.event)
             return self

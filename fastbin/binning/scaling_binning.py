@@ -15,7 +15,7 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import ScoreRange, check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError, by_name
-from fastbin._base.suspicions import HARD_LABELS
+from fastbin._base.suspicions import HARD_LABELS, are_hard_labels
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
 from fastbin._fit.edges import (
@@ -192,7 +192,7 @@ class ScalingBinning(Binning):
         self._keep(model, rows.event)
         if ties == "whole" and ties_cost_bins(self.model_.counts, self.model_.tie_counts, n_bins):
             self._warn(on_fewer_bins(self.model_.n_bins, n_bins), stacklevel=2)
-        self._warn_of_rows(parts["counts"], parts["label_sums"], rows.scores, 2)
+        self._warn_of_rows(parts["counts"], parts["label_sums"], are_hard_labels(rows.scores), 2)
         return self
 
     def _fit_scaler(self, scaler: Any, rows: Rows) -> BinnedModel | None:

@@ -20,6 +20,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, by_name
 from fastbin._base.ranks import CUTS, boundary_ranks, slice_ranks
+from fastbin._base.suspicions import are_hard_labels
 from fastbin._core.fit import fit_rows
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, CountedBinning
@@ -202,7 +203,7 @@ class UniformMassBinning(CountedBinning):
             parts = checked.parts_of_split(rows, n_bins) if why else checked.parts_of(source, n_bins)[0]
         model = checked.model(parts, n_bins, "" if rows is None else rows.event)
         self.model_ = model if self.sampling_rate == 1.0 else self._to_population(model, self.sampling_rate)
-        self._warn_of_rows(parts["counts"], parts["label_sums"], None if rows is None else rows.scores, 3)
+        self._warn_of_rows(parts["counts"], parts["label_sums"], source.has_hard_labels, 3)
         return self
 
     def _fit_batch(self, checked: _CheckedUniformMass, rows: Rows, population: Any) -> Self:
@@ -220,7 +221,7 @@ class UniformMassBinning(CountedBinning):
             n_positive=int(parts["label_sums"].sum()), out_of_range=self.out_of_range,
         )  # fmt: skip
         self._keep(model, rows.event)
-        self._warn_of_rows(parts["counts"], parts["label_sums"], rows.scores, 3)
+        self._warn_of_rows(parts["counts"], parts["label_sums"], are_hard_labels(rows.scores), 3)
         return self
 
     def _why_all_rows(self, remedy: str = "use fit") -> str | None:

@@ -10,6 +10,7 @@ from fastbin._base.array_types import Bools, Float64s, Int64s, UInt64s
 from fastbin._base.checks import refuse_first
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
+from fastbin._base.suspicions import are_hard_labels
 from fastbin._core.fit import venn_abers_slopes
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import PARAMETERS, Binning, Calibrator
@@ -218,7 +219,7 @@ class VennAbers(Binning):
             out_of_range=self.out_of_range,
         )  # fmt: skip
         self._keep(model, rows.event)
-        self._warn_of_rows(knots.counts, knots.label_sums, rows.scores, 3)
+        self._warn_of_rows(knots.counts, knots.label_sums, are_hard_labels(rows.scores), 3)
         return self
 
     @property

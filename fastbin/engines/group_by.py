@@ -19,16 +19,15 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.checks import MOST_SAMPLES, SAY_POSITIVE, Labels, ScoreRange, is_missing, too_many_samples
 from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.suspicions import MANY
 from fastbin._fit.quantiles import Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import GREATEST, Progress, limits_of
-from fastbin.tables.columns import real_weights
+from fastbin.tables.columns import CAST_SCORES, real_weights
 from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, Frame, Names
 from fastbin.tables.labels import INFINITE, MISSING, NAN, NEGATIVE, Fault, no_samples, outside, refuse, strange_label
 
 # A row may be compared with so many intervals; one more query to join with costs about as much.
 FEW_INTERVALS = 4
-
-CAST_SCORES = "scores are numbers: cast the column to float64, or leave engine='auto', which reads more types"
 
 
 class GroupBySource(Source):
@@ -40,8 +39,13 @@ class GroupBySource(Source):
         self._frame, self._columns, self._progress = frame, columns, progress
         self._sums = ["one"] if columns.weight is None else ["one", "weight"]
         self._n_passes = self._n_rows = 0
+        self._zeros_and_ones = False
         self._levels: list[_Level] = []
         self.limits = limits_of(columns.score_range)
+
+    @property
+    def has_hard_labels(self) -> bool:
+        return self._zeros_and_ones and self._n_rows >= MANY
 
     @property
     def value_limit(self) -> int:
@@ -71,6 +75,7 @@ class GroupBySource(Source):
             raise InputError("table has no rows; a calibrator needs samples")
         if self._columns.weight is not None and not groups["weight"].any():
             raise no_samples(self._columns.weight)
+        self._zeros_and_ones = bool(((groups["low"] == groups["high"]) & np.isin(groups["low"], (0.0, 1.0))).all())
         self._levels = [root.answered(groups["cell"], groups)]
         return Answer(self._cells(np.zeros(len(groups["cell"]), np.int64), groups), Values.none())
 

@@ -20,7 +20,7 @@ from fastbin.export.lookup import SqlTables
 from fastbin.export.sql import sql, sql_set
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.tables.columns import is_text, scores_of
+from fastbin.tables.columns import CAST_SCORES, is_text, scores_of
 from fastbin.tables.opening import Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, is_whole, sql_table
 from fastbin.tables.table import as_plain, check_column, natively, polars, pyarrow, with_plain_names
@@ -520,7 +520,7 @@ def check_types(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelCo
     """Refuse columns that the engine would convert silently to something else."""
     kinds = table.types
     if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
-        raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}; scores are numbers")
+        raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}", CAST_SCORES)
     if model.is_set and columns.cell is not None:
         _require_cells(model, columns.cell, table.full_types[columns.cell])
     if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):

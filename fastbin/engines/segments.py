@@ -18,6 +18,7 @@ from fastbin._base.cells import Key, in_order
 from fastbin._base.checks import MOST_SAMPLES, ScoreRange, check_score_range, too_many_samples
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.ranks import n_slices
+from fastbin._base.suspicions import MANY
 from fastbin._fit.edges import choose_n_bins
 from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import Progress, limits_of
@@ -242,6 +243,13 @@ class _KnownGroups(Source):
     n_samples: Int64s  # of the cells
     n_positive: Int64s
     value_limit: int = 0  # nothing is listed
+
+    @property
+    def has_hard_labels(self) -> bool:
+        """Seen where no row lies in a gap, as then the scores of all rows are known."""
+        known = self.n_samples[1::2] > 0
+        is_many = self.n_samples.sum() >= MANY and not self.n_samples[::2].any()
+        return bool(is_many and np.isin(self.score[known], (0.0, 1.0)).all())
 
     def answer(self, plan: Plan) -> Answer:
         """The answer to the first and only plan."""

@@ -14,7 +14,7 @@ from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.sql import sql
 from fastbin.export.vectors import MOST_CLASSES
-from fastbin.tables.columns import scores_of
+from fastbin.tables.columns import CAST_SCORES, scores_of
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, SqlTable
 from fastbin.tables.table import as_plain, with_plain_names
 from fastbin.vector_model import VectorModel
@@ -73,7 +73,7 @@ class VectorRequest(NamedTuple):
         kinds, names = table.types, list(table.types)
         for name in self.read:
             if kinds[name] not in (*NUMBERS, *BOOLEANS):
-                raise InputTypeError(f"score has {name!r}, a column of type {kinds[name]}; scores are numbers")
+                raise InputTypeError(f"score has {name!r}, a column of type {kinds[name]}", CAST_SCORES)
         tolerance = tolerance_of(all(kinds[name] in SINGLE for name in self.read))
         safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
         sums = " + ".join(table.words.cast(table.quoted(name)) for name in self.read)

@@ -25,7 +25,7 @@ from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError, NotFittedError, by_name
 from fastbin._base.frames import check_same_index
-from fastbin._base.suspicions import around_the_median
+from fastbin._base.suspicions import are_hard_labels, around_the_median
 from fastbin._fit.calibrator import Calibrator
 from fastbin.model import BinnedModel
 from fastbin.scaling.likelihood import SMALLEST, Feature, PooledSamples, check_samples, log_features, logits, maximise
@@ -96,7 +96,8 @@ class SmoothMap(Calibrator):
         self._keep(model, event)
         column, weights = as_scores(scores), check_sample_weight(sample_weight)
         frequencies = weights if weights is not None and weights.dtype.kind == "i" else None
-        self._warn_of_rows(*around_the_median(column, check_labels(labels) == 1, frequencies), column, 2)
+        halves = around_the_median(column, check_labels(labels) == 1, frequencies)
+        self._warn_of_rows(*halves, are_hard_labels(column), 2)
         return self
 
     def _check_configuration(self) -> ScoreRange:

@@ -173,7 +173,10 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def as_numbers(column: Any, name: str) -> Any:
+CAST_SCORES = "scores are numbers: cast the column to float64"
+
+
+def as_numbers(column: Any, name: str, remedy: Words = CAST_SCORES) -> Any:
     """An Arrow array of numbers that NumPy has; decimals become doubles."""
     types, kind = pyarrow().types, column.type
     if types.is_decimal(kind):
@@ -181,7 +184,7 @@ def as_numbers(column: Any, name: str) -> Any:
     if types.is_null(kind):
         return column.cast(pyarrow().float64())
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-        raise InputTypeError(f"{name} holds {kind}, not numbers")
+        raise InputTypeError(f"{name} holds {kind}, not numbers", remedy)
     return column
 
 

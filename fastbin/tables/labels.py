@@ -204,7 +204,7 @@ class LabelColumn:
     def numbers(self, column: Any) -> Array:
         """Labels of an Arrow array without nulls as an array, whose values are not looked at; without `positive` alone."""
         self._check_type(column)
-        return np.asarray(as_numbers(column, self._name).to_numpy(zero_copy_only=False))
+        return np.asarray(as_numbers(column, self._name, SAY_POSITIVE).to_numpy(zero_copy_only=False))
 
     def read(self, column: Any) -> Bools:
         """Which labels of an Arrow array are 1."""
@@ -218,7 +218,7 @@ class LabelColumn:
         some = as_plain(column.drop_null()[: 2**16])
         if is_text(some.type):
             refuse_words(some.to_pylist(), self._name)
-        as_numbers(some[:0], self._name)
+        as_numbers(some[:0], self._name, SAY_POSITIVE)
 
     def add_group(self, group: Any) -> None:
         """Count rows that an engine has put into one class; two of the values that are neither are known."""

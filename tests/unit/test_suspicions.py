@@ -10,6 +10,7 @@ from math import comb
 from random import Random
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -209,6 +210,42 @@ def test_labels_in_place_of_scores_are_told_of(calibrator: Any) -> None:
     hard[7] = 0.5
     assert not [text for text in told(calibrator.fit, hard, LABELS) if "predicted labels" in text]
     assert not [text for text in told(calibrator.fit, few, LABELS[:49]) if "predicted" in text]
+
+
+ENGINES: dict[str, Callable[..., Any]] = {
+    "stream": lambda calibrator, table, **names: fb.engines.fit(table, calibrator=calibrator, engine="stream", **names),
+    "group-by": lambda calibrator, table, **names: fb.engines.fit(
+        duckdb.arrow(table), calibrator=calibrator, engine="group-by", **names
+    ),
+    "batches": lambda calibrator, table, **_: calibrator.fit_batches(
+        [(each["p"].to_numpy(), each["y"].to_numpy()) for each in (table[:30], table[30:])]
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", list(ENGINES))
+@pytest.mark.parametrize(
+    "calibrator", [fb.CertifiedCalibration(), fb.UniformMassBinning(2), fb.ExplicitBinning([0.5])], ids=repr
+)
+def test_labels_in_place_of_scores_of_engines(calibrator: Any, engine: str) -> None:
+    if engine == "batches" and not hasattr(calibrator, "fit_batches"):
+        return
+    hard = (SCORES > 0.5).astype(float)
+    names = {"score": "p", "label": "y"}
+    for scores, n_rows, expected in ((hard, 600, 1), (SCORES, 600, 0), (hard, 49, 0)):
+        table = pa.table({"p": scores[:n_rows], "y": LABELS[:n_rows]})
+        texts = told(ENGINES[engine], calibrator, table, **names)
+        assert len([text for text in texts if "predicted labels" in text]) == expected
+
+
+@pytest.mark.parametrize("engine", ["stream", "group-by"])
+def test_labels_in_place_of_scores_of_segments_in_engines(engine: str) -> None:
+    hard = (SCORES > 0.5).astype(float)
+    names = {"score": "p", "label": "y", "segment": "g"}
+    for scores, expected in ((hard, 1), (SCORES, 0)):
+        table = pa.table({"p": scores, "y": LABELS, "g": SEGMENTS})
+        texts = told(ENGINES[engine], fb.UniformMassBinning(2), table, **names)
+        assert len([text for text in texts if text.startswith("3 of 3 models") and "predicted labels" in text]) == expected
 
 
 def test_labels_in_place_of_scores_of_segments() -> None:

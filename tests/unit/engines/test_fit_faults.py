@@ -122,7 +122,7 @@ WORDS = pa.array(np.where(LABELS, "yes", "no"))
         (pa.array([*WORDS.to_pylist()[:-2], None, "maybe"]), "yes", "y is NULL in 1, y is neither 'yes' nor 'no' in 1 "),
         (pa.array(np.where(LABELS, 1.0, NAN)), 1, "y is NaN in [12],..."),
         (pa.array(np.where(LABELS, 1.0, NAN)), None, "y is NaN in [12],..."),
-        (pa.array([[1]] * N), None, "y holds list<.*>, not numbers"),
+        (pa.array([[1]] * N), None, "y holds list<.*>, not numbers; pass positive= with the value whose probability you want$"),
     ],
 )  # fmt: skip
 def test_labels_of_other_values(column: pa.Array, positive: Any, message: str) -> None:

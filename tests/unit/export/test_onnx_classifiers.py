@@ -259,8 +259,8 @@ def test_probabilities_that_rounding_carried_out_of_their_range(kind: str) -> No
     expected = np.array([0.25, 0.0, 0.0, 0.0, -far, 1.0, 1.0, 1.0, 1.0 + far, np.nan, np.inf])
     rows = np.stack([1.0 - given, given], axis=1).astype(np.float32 if kind == "float" else np.float64)
     graph = onnx.parser.parse_model(
-        f'''<ir_version: 8, opset_import: ["": 13]> classifier
-        ({kind}[n, 2] x) => ({kind}[n, 2] probabilities) {{ probabilities = Identity (x) }}'''
+        f"""<ir_version: 8, opset_import: ["": 13]> classifier
+        ({kind}[n, 2] x) => ({kind}[n, 2] probabilities) {{ probabilities = Identity (x) }}"""
     )
     scores = onnx_scores(session_of(graph), rows)
     np.testing.assert_array_equal(scores, expected)
@@ -271,8 +271,8 @@ def test_probabilities_that_rounding_carried_out_of_their_range(kind: str) -> No
     assert np.isnan(served[~inside]).all()
     # What stands alone may be any score, and is taken as it is.
     one = onnx.parser.parse_model(
-        f'''<ir_version: 8, opset_import: ["": 13]> classifier
-        ({kind}[n, 1] x) => ({kind}[n, 1] scores) {{ scores = Identity (x) }}'''
+        f"""<ir_version: 8, opset_import: ["": 13]> classifier
+        ({kind}[n, 1] x) => ({kind}[n, 1] scores) {{ scores = Identity (x) }}"""
     )
     np.testing.assert_array_equal(onnx_scores(session_of(one), rows[:, 1:]), rows[:, 1])
 

@@ -128,9 +128,7 @@ def test_trained_classifiers(to_onnx: Callable[..., Any]) -> None:
 @needs_skl2onnx
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_forests_whose_votes_add_up_to_more_than_one(n_classes: int, to_onnx: Callable[..., Any]) -> None:
-    rows, classes = make_classification(
-        3000, n_classes=n_classes, n_informative=5, class_sep=2.0, flip_y=0.02, random_state=1
-    )
+    rows, classes = make_classification(3000, n_classes=n_classes, n_informative=5, class_sep=2.0, flip_y=0.02, random_state=1)
     rows = rows.astype(np.float32)
     forest = RandomForestClassifier(50, random_state=0).fit(rows[:1000], classes[:1000])
     runtime = fb.sklearn.OnnxClassifier(FrozenEstimator(forest)).fit(rows[:1000], classes[:1000])
