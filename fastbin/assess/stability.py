@@ -145,7 +145,7 @@ def population_stability(reference: Any, new: Any, *, kind: str | None = None, n
     for name, values in (("reference", reference), ("new", new)):
         scores.append(check_scores(values, None, name))
         _refuse_empty(len(scores[-1]), name)
-    # Of a sample in float64 and the same one in float32 no score is equal, and half of them would be below their edge.
+    # A sample in float64 differs from the same one in float32 at nearly every score: half of it would lie below its edges.
     narrower = min((each.dtype for each in scores), key=lambda dtype: dtype.itemsize)
     with np.errstate(over="ignore"):
         scores = [each.astype(narrower).astype(np.float64) for each in scores]
