@@ -427,8 +427,9 @@ class BinnedModel(Saved, NativeModel, Parts):
 "mean-underestimate"}
             "conditional": every value is within epsilon of the truth. "marginal": the value of a random new sample is.
             "ece": the l1 expected calibration error is at most epsilon. "expected-ece": its mean over data sets is. "ratio",
-            for rare events: every value is within a factor of epsilon of the truth. "mean-error": if the truth does not fall as
-            the score rises, a prediction is on average within epsilon of the true probability at its score;
+            for rare events: every value is within a factor of epsilon of the truth. In models with steps inside their bins all
+            these are about the average that is served in a bin, and say nothing of single values. "mean-error": if the truth
+            does not fall as the score rises, a prediction is on average within epsilon of the true probability at its score;
             "mean-overestimate" and "mean-underestimate" count what is above it alone, or below.
         bound : {"common", "clopper-pearson", "hull", "data", "slices", "a-priori", "hoeffding"}, optional
             "common", the default of "conditional" where up to 100 bins have one value each and no scores tie at their edges, is

@@ -92,9 +92,10 @@ class Decision(Table):
 
     @property
     def assumption(self) -> str:
-        """The assumptions of the promise, as a text; none is about the scores, or how the truth depends on them."""
+        """The assumptions of the promise, as a text; none is about how the truth depends on the scores."""
         return (
-            "the rows are independent draws from the population that will be scored, the scores were trained on other data, "
+            "the rows are independent draws from the population that will be scored, the scores were trained, calibrated and "
+            "chosen on other data, "
             "and labels of these rows had no part in thresholds that were given"
         )
 

@@ -168,7 +168,9 @@ def samples_to_check(
     test_level: float = 0.05,
     power: float = 0.9,
 ) -> float:
-    """The number of test samples that confirm a true promise, computed before any is drawn.
+    """The number of test samples that confirm a promise whose values are exact, computed before any is drawn.
+
+    A promise that is true, and uses up a part of epsilon, takes more; one that uses up all of it is confirmed by none.
 
     Parameters
     ----------

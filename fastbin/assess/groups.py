@@ -27,7 +27,8 @@ from fastbin.assess.samples import N_BINS, Samples, check_samples, rows_of_each
 from fastbin.assess.verdict import CONFIRMED, CONTRADICTED, NEW_ROWS, NO_CLAIM, Judged, joint_verdict, judged, p_is
 from fastbin.guarantees import Certificate, SetCertificate
 from fastbin.guarantees.certificate import name_bins, name_cell, sureness
-from fastbin.intervals import bonferroni, clopper_pearson, sidak
+from fastbin.intervals import bonferroni, sidak
+from fastbin.intervals.binomial import ends_of_rows
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
@@ -186,8 +187,9 @@ def group_table(
 
     Notes
     -----
-    The intervals are Clopper & Pearson's (1934), conservative where predictions differ within the group (Hoeffding 1956), at
-    Sidak's level over the disjoint groups of one column, and Bonferroni's over several columns. Calibration errors are biased
+    The intervals are Clopper & Pearson's (1934), with the ends of docs/guarantees.md, F11, where one label differs from the
+    others: so they hold for the average true probability of the rows of a group, too. They are at Sidak's level over the
+    disjoint groups of one column, and Bonferroni's over several columns. Calibration errors are biased
     upwards by noise, those of small groups most: compare groups of one size, or see `audit_groups`. O(n log n) time.
 
     Examples
@@ -207,7 +209,8 @@ def group_table(
         own = [_row(samples.take(group.rows), grouping, n_bins) for group in found]
         if alpha is not None and not samples.is_weighted:
             level = sidak(bonferroni(alpha, len(groupings)), len(found))
-            intervals.append(clopper_pearson([row["label_sums"] for row in own], [row["counts"] for row in own], level))
+            ones, counts = (np.array([row[name] for row in own]) for name in ("label_sums", "counts"))
+            intervals.append(ends_of_rows(ones, counts, level))
         rows += own
     columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     ends = np.concatenate(intervals) if intervals else None

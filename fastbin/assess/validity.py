@@ -86,7 +86,8 @@ def validity_curve(
 
     Notes
     -----
-    An underestimate of the true curve on average, because the rates are noisy (ibid., section 2.1). For distinct values with
+    Blurred, because the rates are noisy: on average too low beyond the true gaps (ibid., section 2.1), and too high before
+    them. For distinct values with
     counts or frequencies, comparisons with a double epsilon are exact: |1/3 - 0.2| <= epsilon is decided over the rationals,
     where rounded differences would toss a coin at the jumps. With bins of several values, or importance weights, gaps carry
     ordinary rounding errors of a few units in the last place. O(n log n) time, O(n) memory.

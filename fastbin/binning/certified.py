@@ -72,7 +72,8 @@ class CertifiedCalibration(CountedBinning):
     most 1,000 in all: around every score and at 193 places between them while that makes no more (up to 803 samples in 5
     bins), else at ranks. A map is fitted to the steps, from 2,000 samples its level in each bin is corrected by the bin's own
     labels, and its value at each step is served. The certificate says how far the average of what is served in a bin may be
-    from the true frequency there; it holds for any values, however they were fitted, and for any distribution of the scores.
+    from the true frequency there; it holds for any values, however they were fitted, and by ``bound="hull"`` for any
+    distribution of the scores.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ class ScalingBinning(Binning):
     The promise is about all calibration sets. Whether the map can be fitted, and increases, is seen from the labels, and where
     it does not the fit is refused; among the sets that were not refused, misses can be more frequent than alpha. With 500
     samples, two bins, and a rate of label 1 that falls from 0.04 to 0.01 as the score rises, nine of ten fits are refused, and
-    in those that succeeded the intervals of single bins at alpha = 0.1 missed in 0.17 and 0.24. A scaler that was fitted to
+    in those that succeeded the intervals of single bins at alpha = 0.1 missed in 0.23 and 0.17. A scaler that was fitted to
     other samples, or ``scaler="none"``, refuses nothing on account of the labels.
 
     A model is a function of the multiset of rows and the seed; keys and parts are seeded by a digest of both, as for

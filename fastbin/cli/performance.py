@@ -44,9 +44,9 @@ def command(
 ) -> None:  # fmt: skip
     """Precision, recall and others of decisions by MODEL on the rows of FILE, without their outcomes.
 
-    The intervals hold all at once, at every threshold, if the rate of label 1 in each bin is that of the samples that MODEL was
-    fitted to; scores may be distributed otherwise. Nothing in FILE can show whether it is: `fastbin monitor` does, when
-    outcomes come.
+    The intervals hold all at once, at every threshold, if the rate of label 1 in each bin, or slice of a bin where MODEL has
+    them, is that of the samples that MODEL was fitted to; scores may be distributed otherwise. Nothing in FILE can show whether
+    it is: `fastbin monitor` does, when outcomes come.
 
     FILE is CSV (with a header), Parquet or Arrow, or a folder of such; "-" reads CSV from standard input.
     """

@@ -35,10 +35,8 @@ MOST_AT_CUTS = 0.01
 # Halves of a row: the ends of sums in doubles are moved by so little that nobody sees it.
 ROUNDING = 1e-12
 
-STAYS = (
-    "the frequency of label 1 in each bin is that of the calibration samples, however the scores of the rows are distributed"
-)
-INDEPENDENT = "given their bins the labels of the rows are independent"
+STAYS = "the frequency of label 1 in each {} is that of the calibration samples, however the scores of the rows are distributed"
+INDEPENDENT = "given their {} the labels of the rows are independent"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +102,7 @@ class Performance(Table):
         return (
             f"{self.n_positive:,} of {self.n_rows:,} rows are served at least {self.threshold:g} as the probability of "
             f"{label_words(self.event)}. With probability {sureness(self.alpha)}, for {kind}, at once and at every threshold: "
-            f"{', '.join(told)}; if the frequency in each bin is that of the calibration"
+            f"{', '.join(told)}; if the frequency in each {self.evidence.removesuffix('s')} is that of the calibration"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,8 +162,9 @@ def performance(
     -----
     Theorem F22. Scores of the rows may be distributed otherwise than those of the calibration; P(label 1 | bin) must be the
     same, which cannot be seen without labels: watch it by `fastbin.online.CalibrationMonitor` when they come. A model whose
-    steps are finer than its bins is judged by its slices where scores are given and hardly any is that of a cut, else by its
-    bins; the one that the threshold divides may have its label 1 on either side. O(n + n_bins).
+    steps are finer than its bins is judged by its slices where scores are given and hardly any is that of a cut, and then
+    P(label 1 | slice) must be the same, which says more; else by its bins. The part that the threshold divides may have its
+    label 1 on either side. O(n + n_bins).
 
     Examples
     --------
@@ -194,10 +193,11 @@ def performance(
     rows = rows or _by_scores(fitted, scores, is_positive, tie_keys, seed)
     among = _Sums(rows, about, alpha)
     hits, misses, ones = among.of_decisions()
+    assumed = STAYS.format(rows.evidence.removesuffix("s")), *[INDEPENDENT.format(rows.evidence)] * (about == "labels")
     return Performance(
         threshold, about, alpha, rows.n_rows, int(rows.above.sum()), rows.n_divided, rows.n_unknown, rows.evidence,
         _metrics(rows, *rows.estimates(), cost), _ends_of_metrics(rows, hits, misses, ones, cost),
-        (*sentences("training"), STAYS, *[INDEPENDENT] * (about == "labels"), *about_ties(fitted)), fitted.event,
+        (*sentences("training"), *assumed, *about_ties(fitted)), fitted.event,
     )  # fmt: skip
 
 

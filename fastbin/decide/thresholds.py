@@ -55,7 +55,8 @@ def accept_threshold(
     Parameters
     ----------
     scores : array-like of shape (n,)
-        Finite numbers, calibrated or not, of which larger ones speak for label 1. NaN is refused. Scores may repeat.
+        Finite numbers of which larger ones speak for label 1, raw or calibrated, by a classifier and a calibrator that have
+        not seen these labels. NaN is refused. Scores may repeat.
     labels : array-like of shape (n,)
         What happened: bool, or numbers that equal 0 or 1.
     precision : float in (0, 1), optional
@@ -94,11 +95,11 @@ def accept_threshold(
 
     Notes
     -----
-    docs/guarantees.md, Theorem F21: rows are independent draws from the population; nothing is assumed of the scores or of
-    how the truth depends on them. A random tenth of the rows, labels included, says where the tests stand and start. The label
-    sum of the other rows above a cut is binomial, so that Clopper and Pearson's lower end is exact. Tests go down from the
-    start until one fails, and the last that passed gives the threshold. A promise that fails needs the first false test to
-    pass, which the pilot alone determines.
+    docs/guarantees.md, Theorem F21: rows are independent draws from the population, whose labels the scores have not seen;
+    nothing is assumed of how the truth depends on them. A random tenth of the rows, labels included, says where the tests
+    stand and start. The label sum of the other rows above a cut is binomial, so that Clopper and Pearson's lower end is exact.
+    Tests go down from the start until one fails, and the last that passed gives the threshold. A promise that fails needs the
+    first false test to pass, which the pilot alone determines.
 
     One threshold needs no pilot, and counts all rows. Weighted rows have no exact test, so weights are not taken.
 

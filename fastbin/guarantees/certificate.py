@@ -135,7 +135,7 @@ ASSUMPTIONS = {
         "rows of large clusters weigh more where the model is used: `fb.assess.cluster_intervals`",
     ),
     "training": Assumption(
-        "the scores were trained on other data",
+        "the scores were trained and chosen on other data",
         "every one",
         "hold rows out, as `fb.sklearn.CalibratedClassifier` does",
     ),
@@ -349,7 +349,8 @@ class Certificate(Stated):
         conditional: in all bins at once, |true frequency of label 1 - value| <= epsilon (Gupta & Ramdas 2021,
         Definition 2). marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration
         error is at most epsilon (Definition 3). expected-ece: its mean over calibration sets is. ratio: in all bins at once,
-        the true frequency of label 1 is at most epsilon times the value, and at least the value divided by it. mean-error, if
+        the true frequency of label 1 is at most epsilon times the value, and at least the value divided by it. In models with
+        steps inside their bins the value of a bin is the average that is served there. mean-error, if
         the truth rises with the score: the mean of |true probability at the score - value| over what is served is at most
         epsilon; mean-overestimate and -underestimate: that of the value's excess over the truth, and of what it lacks.
     bound : str
@@ -400,7 +401,7 @@ class Certificate(Stated):
     Theorem: Clopper & Pearson 1934 at level alpha for each bin; label sums are binomial given the scores: ...
     Assumptions:
     - the calibration samples are independent draws from the population that will be scored: one row an obligor, no ...
-    - the scores were trained on other data
+    - the scores were trained and chosen on other data
     - frequencies are taken given the bin where several bins share one value
     """
 

@@ -339,7 +339,8 @@ class ClassWiseBinning(ClassBinning):
     ----------
     points_per_bin : int
         Of n samples, each class gets n // points_per_bin uniform-mass bins, at least one.
-    {n_bins}
+    n_bins : int or "auto", optional
+        In place of it: the bins of each class.
     {calibrator}
     {classes}
     {inputs}

@@ -46,7 +46,18 @@ def test_tables_are_the_reference(rows: list[tuple[float, int, int]]) -> None:
         assert table.log_losses[at] == assess.log_loss(*kept)
     level = sidak(0.1, len(expected))
     assert table.intervals is not None
-    assert np.array_equal(table.intervals, clopper_pearson(table.label_sums, table.counts, level))
+    assert np.array_equal(table.intervals, ends_by_hand(table.label_sums, table.counts, level))
+
+
+def ends_by_hand(ones: np.ndarray, counts: np.ndarray, level: float) -> np.ndarray:
+    """Those of Clopper and Pearson, but beside a single label 1 or 0 (docs/guarantees.md, F11)."""
+    ends = clopper_pearson(ones, counts, level)
+    for at, (x, n) in enumerate(zip(ones.tolist(), counts.tolist(), strict=True)):
+        if x == 1:
+            ends[at, 0] = min(ends[at, 0], level / 2 / n)
+        if x == n - 1:
+            ends[at, 1] = max(ends[at, 1], 1 - level / 2 / n)
+    return ends
 
 
 def test_frequencies_are_repetitions_and_importance_weights_have_no_intervals() -> None:
@@ -69,7 +80,7 @@ def test_masks_and_columns_by_name() -> None:
     assert table.mean_predictions.tolist() == pytest.approx([0.3, 0.4, 0.6])
     assert table.intervals is not None
     # Two groupings hold rows: half of alpha each; the two sites share theirs by Sidak.
-    assert np.array_equal(table.intervals[0], clopper_pearson([1], [2], 0.05)[0])
+    assert np.allclose(table.intervals[0], [0.025 / 2, 1 - 0.025 / 2], rtol=1e-12)
     assert np.array_equal(table.intervals[1:], clopper_pearson([0, 2], [2, 2], sidak(0.05, 2)))
     assert assess.group_table(predictions, labels, np.array([True, False] * 2)).names == ("False", "True")
     assert assess.group_table(predictions, labels, {"flag": [0, 1, 0, 1]}).names == ("flag=0", "flag=1")
