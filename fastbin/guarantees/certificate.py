@@ -137,7 +137,8 @@ ASSUMPTIONS = {
     "training": Assumption(
         "the scores were trained and chosen on other data",
         "every one",
-        "hold rows out, as `fb.sklearn.CalibratedClassifier` does",
+        "hold rows out, as `fb.sklearn.CalibratedClassifier` does; rows by which it was tuned, stopped early or picked from "
+        "several are training rows",
     ),
     "no atoms": Assumption(
         "no score at an edge has a positive probability of its own; no two samples share one there",
