@@ -137,8 +137,7 @@ ASSUMPTIONS = {
     "training": Assumption(
         "the scores were trained and chosen on other data",
         "every one",
-        "hold rows out, as `fb.sklearn.CalibratedClassifier` does; rows by which it was tuned, stopped early or picked from "
-        "several are training rows",
+        "hold rows out, as `fb.sklearn.CalibratedClassifier` does; rows by which it was tuned or picked are training rows",
     ),
     "no atoms": Assumption(
         "no score at an edge has a positive probability of its own; no two samples share one there",
@@ -347,13 +346,12 @@ class Certificate(Stated):
         next sample). None for "expected-ece", which is a statement about a mean.
     kind : {"conditional", "marginal", "expected-ece", "ece", "ratio", "mean-error", "mean-overestimate", \
 "mean-underestimate"}
-        conditional: in all bins at once, |true frequency of label 1 - value| <= epsilon (Gupta & Ramdas 2021,
-        Definition 2). marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration
-        error is at most epsilon (Definition 3). expected-ece: its mean over calibration sets is. ratio: in all bins at once,
-        the true frequency of label 1 is at most epsilon times the value, and at least the value divided by it. In models with
-        steps inside their bins the value of a bin is the average that is served there. mean-error, if
-        the truth rises with the score: the mean of |true probability at the score - value| over what is served is at most
-        epsilon; mean-overestimate and -underestimate: that of the value's excess over the truth, and of what it lacks.
+        conditional: in all bins at once, |true frequency of label 1 - value| <= epsilon (Gupta & Ramdas 2021, Definition 2).
+        marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration error is at most epsilon
+        (Definition 3). expected-ece: its mean over calibration sets is. ratio: in all bins at once, the true frequency of label
+        1 is at most epsilon times the value, and at least the value divided by it. (With steps inside bins their value is the
+        average served.) mean-error, if the truth rises with the score: the mean of |true probability at the score - value| over
+        what is served is at most epsilon; mean-overestimate and -underestimate: of the value's excess, and of what it lacks.
     bound : str
         Which computation gave epsilon: "common", "clopper-pearson", "hull", "data", "slices", "a-priori" or "hoeffding" as
         `certify` explains them; for a stream, where the promise holds at every number of samples at once, the method of its
