@@ -90,6 +90,22 @@ static fastbin_status validate_values(const fastbin_model_spec *spec) {
 }
 
 /*
+ * The most samples that the bins of a fit can leave out: one for each edge that one has placed. In a split fit, and a stream that
+ * went on from one, whose scheme is EXPLICIT, a part of all samples placed the edges; their promises count those in bins.
+ */
+static int64_t most_left_out(const fastbin_model_spec *spec) {
+  switch ((fastbin_scheme)spec->scheme) {
+    case FASTBIN_SCHEME_UMS:
+    case FASTBIN_SCHEME_SCALING_BINNING:
+    case FASTBIN_SCHEME_EXPLICIT:
+    case FASTBIN_SCHEME_OTHER:
+      return spec->n_samples;
+    default:
+      return spec->n_bins > spec->n_bins_asked ? spec->n_bins : spec->n_bins_asked;
+  }
+}
+
+/*
  * The tally against itself and against the origin. A bin averages only samples that the fit has seen, so the totals of
  * either label cannot exceed it; subtracting from what is left cannot overflow, as adding up could.
  */
@@ -106,7 +122,7 @@ static fastbin_status validate_tally(const fastbin_model_spec *spec) {
     positives_left -= label_sum;
     negatives_left -= count - label_sum;
   }
-  return FASTBIN_OK;
+  return positives_left + negatives_left <= most_left_out(spec) ? FASTBIN_OK : FASTBIN_ERROR_ORIGIN;
 }
 
 /* Whole ties left a sample out of every bin whose edge a rank placed; the real weights of a fit are averaged without that. */
@@ -199,7 +215,7 @@ static fastbin_status validate_steps(const fastbin_model_spec *spec) {
   for (int32_t i = 0; spec->unlabelled_counts && i < spec->n_steps; i++) {
     if (spec->unlabelled_counts[i] < 0) return FASTBIN_ERROR_TALLY;
   }
-  return FASTBIN_OK;
+  return left == 0 ? FASTBIN_OK : FASTBIN_ERROR_TALLY;
 }
 
 /*
@@ -320,8 +336,9 @@ static int64_t slice_rank(const fastbin_model_spec *spec, int32_t b) {
 static int slices_can_be(const fastbin_model_spec *spec) {
   int64_t positives_left = spec->n_positive, negatives_left = spec->n_samples - spec->n_positive, below = 0;
   for (int32_t b = 0; b < spec->n_slices; b++) {
-    int64_t rank = b + 1 < spec->n_slices ? slice_rank(spec, b + 1) : spec->n_samples + 1;
-    int64_t ones = spec->slice_label_sums[b], count = rank - below - 1;
+    int is_last = b + 1 == spec->n_slices;
+    int64_t rank = is_last ? spec->n_samples : slice_rank(spec, b + 1);
+    int64_t ones = spec->slice_label_sums[b], count = rank - below - !is_last;
     if (ones < 0 || ones > count || ones > positives_left || count - ones > negatives_left) return 0;
     positives_left -= ones;
     negatives_left -= count - ones;

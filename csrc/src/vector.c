@@ -46,17 +46,39 @@ static int unlabelled_can_be(const double *unlabelled, size_t n) {
   return 1;
 }
 
+/*
+ * Counts of so many groups: each has all rows, and each row has the label of one of the groups but the last, which is of top
+ * labels. Subtracting from what is left cannot overflow.
+ */
+static int counts_can_be(const fastbin_vector_map *map, size_t n_groups) {
+  size_t n_bins = (size_t)map->n_bins;
+  int64_t n_rows = 0, ones_left;
+  for (size_t b = 0; b < n_bins; b++) {
+    if (map->counts[2 * b] < 0 || map->counts[2 * b] > INT64_MAX - n_rows) return 0;
+    n_rows += map->counts[2 * b];
+  }
+  ones_left = n_rows;
+  for (size_t g = 0; g < n_groups; g++) {
+    int64_t rows_left = n_rows;
+    for (size_t b = g * n_bins; b < (g + 1) * n_bins; b++) {
+      int64_t count = map->counts[2 * b], ones = map->counts[2 * b + 1];
+      if (ones < 0 || ones > count || count > rows_left || (g + 1 < n_groups && ones > ones_left)) return 0;
+      rows_left -= count;
+      if (g + 1 < n_groups) ones_left -= ones;
+    }
+    if (rows_left != 0) return 0;
+  }
+  return ones_left == 0;
+}
+
 static int evidence_can_be(const fastbin_vector_map *map, int32_t n_keys) {
   vector_sizes sizes = fastbin_vector_sizes(map, n_keys);
   if (map->n_bins == 0) return !map->edges && !map->counts && !map->means && !map->unlabelled;
   if (map->n_bins < 0 || map->n_bins > FASTBIN_MAX_BINS || !map->counts || !map->means || (sizes.edges > 0) != (map->edges != NULL)) {
     return 0;
   }
-  for (size_t i = 0; i < sizes.bins; i++) {
-    if (map->counts[2 * i + 1] < 0 || map->counts[2 * i + 1] > map->counts[2 * i]) return 0;
-  }
-  return edges_can_be(map, (size_t)n_keys + 1) && are_between(map->means, sizes.bins, 0.0, 1.0) &&
-         unlabelled_can_be(map->unlabelled, sizes.unlabelled);
+  return counts_can_be(map, (size_t)n_keys + 1) && edges_can_be(map, (size_t)n_keys + 1) &&
+         are_between(map->means, sizes.bins, 0.0, 1.0) && unlabelled_can_be(map->unlabelled, sizes.unlabelled);
 }
 
 /* Positive, and with the sum 1 but for rounding, as that of the values is. */

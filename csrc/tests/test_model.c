@@ -328,6 +328,9 @@ static void test_refused_numbers(void) {
   REFUSES(full_spec(), map_parameters[3] = 1.0, FASTBIN_ERROR_MAP);
   REFUSES(full_spec(), map = FASTBIN_MAP_NONE, FASTBIN_ERROR_MAP); /* leaves parameters without a map */
   REFUSES(full_spec(), n_samples = -1, FASTBIN_ERROR_ORIGIN);
+  REFUSES(full_spec(), n_samples = 21, FASTBIN_ERROR_ORIGIN); /* 6 left out, where 5 bins were asked for */
+  REFUSES(full_spec(), n_samples = INT64_MAX, FASTBIN_ERROR_ORIGIN);
+  REFUSES(stepped_spec(), n_samples = 21, FASTBIN_ERROR_TALLY); /* steps count every sample */
   REFUSES(full_spec(), n_positive = 19, FASTBIN_ERROR_ORIGIN);
   REFUSES(full_spec(), n_positive = -1, FASTBIN_ERROR_ORIGIN);
   REFUSES(full_spec(), n_tied = 19, FASTBIN_ERROR_ORIGIN);
@@ -348,6 +351,37 @@ static void test_refused_numbers(void) {
   REFUSES(full_spec(), out_of_range = 2, FASTBIN_ERROR_ARGUMENT);
   REFUSES(full_spec(), weights = 2, FASTBIN_ERROR_ARGUMENT);
   REFUSES(half_spec(), weights = FASTBIN_WEIGHTS_ESTIMATED, FASTBIN_ERROR_WEIGHTS); /* of no weights */
+}
+
+/* A part of the samples of a split fit places the edges; all of them may be in slices. */
+static void test_numbers_of_samples(void) {
+  static const int64_t counts[] = {3, 2}, label_sums[] = {1, 2}, none[] = {0, 0}, last[] = {0, 5};
+  static const int32_t split[] = {FASTBIN_SCHEME_UMS, FASTBIN_SCHEME_SCALING_BINNING, FASTBIN_SCHEME_EXPLICIT, FASTBIN_SCHEME_OTHER};
+  static const double cut = 0.5;
+  fastbin_model_spec spec = half_spec();
+  spec.counts = counts;
+  spec.label_sums = label_sums;
+  spec.n_positive = 3;
+  spec.n_samples = 1000;
+  for (size_t i = 0; i < sizeof split / sizeof split[0]; i++) {
+    spec.scheme = split[i];
+    CHECK(create(&spec) == FASTBIN_OK);
+  }
+  spec.scheme = FASTBIN_SCHEME_UMB;
+  CHECK(create(&spec) == FASTBIN_ERROR_ORIGIN);
+  spec.n_samples = 7;
+  CHECK(create(&spec) == FASTBIN_OK);
+  spec.counts = spec.label_sums = NULL;
+  spec.n_slices = 2;
+  spec.slice_cuts = &cut;
+  spec.slice_label_sums = none;
+  spec.n_samples = INT64_MAX;
+  spec.n_positive = 0;
+  CHECK(create(&spec) == FASTBIN_OK);
+  spec.slice_label_sums = last;
+  CHECK(create(&spec) == FASTBIN_ERROR_TALLY);
+  spec.n_positive = 5;
+  CHECK(create(&spec) == FASTBIN_OK);
 }
 
 static fastbin_model_spec linear_spec(void) {
@@ -395,6 +429,7 @@ int main(void) {
   test_refused_shapes();
   test_refused_arrays();
   test_refused_numbers();
+  test_numbers_of_samples();
   test_refused_on_other_kinds();
   return finish();
 }

@@ -120,6 +120,12 @@ static void test_evidence_of_maps(void) {
   static const double beyond[] = {0.25, 0.5, 0.125, 1.5}, below[] = {-0.25, 0.5, 0.125, 0.5}, with_nan[] = {0.25, 0.5, NAN, 0.75};
   static const double mean[] = {0.125, 0.75, 0.25, 0.5, 0.0, 0.375, 0.0, 1.5};
   static const int64_t no_counts[24], more_ones[16] = {[14] = 3, [15] = 4}, negative[16] = {[2] = 5, [3] = -1};
+  /* Groups of other sizes, a row without a label, and a sum that no integer holds. */
+  static const int64_t fewer_rows[16] = {12, 1, 8, 7, 15, 2, 5, 4, 4, 0, 15, 6, 0, 0, 20, 13};
+  static const int64_t more_rows[16] = {12, 1, 8, 7, 15, 2, 5, 4, 4, 0, 16, 6, 1, 0, 20, 13};
+  static const int64_t without_label[16] = {12, 1, 8, 7, 15, 2, 5, 4, 4, 0, 16, 5, 0, 0, 20, 13};
+  static const int64_t huge[16] = {INT64_MAX, 0, INT64_MAX, 0};
+  static const int64_t of_one_bin[8] = {20, 8, 20, 6, 20, 6, 20, 13};
   static const double no_means[12];
   double other[24];
 #define OTHER(place, number)                             \
@@ -142,13 +148,17 @@ static void test_evidence_of_maps(void) {
   EXPECT(ERROR_SET, (map.n_bins = 0, map.counts = NULL, map.means = map.unlabelled = NULL));
   EXPECT(OK, (map.n_bins = 0, map.counts = NULL, map.edges = map.means = map.unlabelled = NULL));
   EXPECT(ERROR_SET, map.n_bins = 1); /* with edges */
-  EXPECT(OK, (map.n_bins = 1, map.edges = NULL));
+  EXPECT(OK, (map.n_bins = 1, map.edges = NULL, map.counts = of_one_bin));
   EXPECT(OK, (map.n_bins = 3, map.edges = equal, map.counts = no_counts, map.means = no_means, map.unlabelled = NULL));
   EXPECT(ERROR_SET, (map.n_bins = 3, map.edges = falling, map.counts = no_counts, map.means = no_means, map.unlabelled = NULL));
   EXPECT(ERROR_SET, map.edges = beyond);
   EXPECT(ERROR_SET, map.edges = below);
   EXPECT(ERROR_SET, map.edges = with_nan);
   EXPECT(ERROR_SET, map.counts = more_ones);
+  EXPECT(ERROR_SET, map.counts = fewer_rows);
+  EXPECT(ERROR_SET, map.counts = more_rows);
+  EXPECT(ERROR_SET, map.counts = without_label);
+  EXPECT(ERROR_SET, map.counts = huge);
   EXPECT(ERROR_SET, map.counts = negative);
   EXPECT(ERROR_SET, map.means = mean);
   EXPECT(OK, OTHER(21, 0x1p53));

@@ -157,7 +157,7 @@ class Table:
         columns = {name: in_words(column) for name, column in given.items()}
         for name in KEYS & columns.keys():  # as they are, without commas in integers; the pool of a set has none
             columns[name] = ["pool" if key is None else str(key) for key in given[name]]
-        entries = [name in KEYS or isinstance(column[0], str) for name, column in given.items()]
+        entries = [name in KEYS or isinstance(next(iter(column), None), str) for name, column in given.items()]
         return {name.replace("_", " "): words for name, words in columns.items()}, (*entries, False).index(False)
 
     def __str__(self) -> str:

@@ -259,8 +259,15 @@ def _check_shares(decision: Decision) -> None:
         low, high = getattr(decision, name)
         if not 0.0 <= low <= high <= 1.0:
             raise FormatError(f"{name} is from {low:g} to {high:g}, and not an interval in [0, 1]")
-    if not all(0 <= test.n_right <= test.n for test in decision.sequence):
-        raise FormatError("a test of the sequence has more right decisions than rows")
+    if not all(0 <= test.n_right <= test.n <= decision.n_samples for test in decision.sequence):
+        raise FormatError("a test of the sequence has more right decisions than rows, or more rows than there were")
+    for name in ("n_positive", "n_pilot"):
+        if not 0 <= getattr(decision, name) <= decision.n_samples:
+            raise FormatError(f"{name} is {getattr(decision, name)}, and not from 0 to n_samples, {decision.n_samples}")
+    for band, threshold, nothing in (("accept", "accept_above", math.inf), ("reject", "reject_below", -math.inf)):
+        stated, passed = getattr(decision, threshold), [test for test in decision.sequence if test.passed and test.band == band]
+        if stated != nothing and stated not in [test.threshold for test in passed]:
+            raise FormatError(f"{threshold} is {stated:g}, for which the sequence has no test that passed")
 
 
 def _optional(kind: JsonKind) -> JsonKind:

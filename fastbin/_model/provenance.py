@@ -107,6 +107,7 @@ def stated_by(text: bytes) -> dict[str, Any] | None:
         return None
     try:
         stated = json.loads(text)
+        json.dumps(stated, allow_nan=False, ensure_ascii=False).encode()  # no NaN, 1e999 or half of a surrogate pair
     except (ValueError, RecursionError):
         stated = None
     return stated if isinstance(stated, dict) else {"text": text.decode("utf8", errors="replace")}

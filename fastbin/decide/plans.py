@@ -580,14 +580,44 @@ class LabelPlan(State, Table):
                 "these bytes hold no plan of labels as plan_labels writes it, or were changed; go on from a copy, and hand "
                 "labels to update (fastbin plan --labels), which checks them"
             )
-        if state["format"] != FORMAT:
-            raise FormatError(f"this plan is in the format {state['format']!r} of a newer fastbin; this one reads {FORMAT!r}")
-        design = _Design(
-            np.array(state["edges"], np.float64), state["scheme"], state["n_bins_asked"],
-            np.array(state["pool_counts"], np.int64), check_score_range(state["score_range"]), state["seed"], state["alpha"],
-            None if state["rule"] is None else Rule(*state["rule"]), np.array(state["guesses"], np.float64),
-        )  # fmt: skip
-        return cls._of(design, state["rows"], [np.array(own, np.int8) for own in state["labels"]], state["event"])
+        if state.get("format") != FORMAT:
+            stated = state.get("format")
+            raise FormatError(f"this plan is in the format {stated!r:.100} of a newer fastbin; this one reads {FORMAT!r}")
+        try:
+            design, rows, labels = _parts_of(state)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise FormatError(f"this plan contradicts itself: {type(error).__name__}: {error}") from error
+        return cls._of(design, rows, labels, state["event"])
+
+
+def _parts_of(state: dict[str, Any]) -> tuple[_Design, list[list[Any]], list[Any]]:
+    """The parts of a plan in a text that anyone may have written; some error where no plan has them."""
+    rule = None if state["rule"] is None else Rule(*state["rule"])
+    design = _Design(
+        np.array(state["edges"], np.float64), state["scheme"], check_count(state["n_bins_asked"], "n_bins_asked"),
+        np.array(state["pool_counts"], np.int64), check_score_range(state["score_range"]), check_seed(state["seed"]),
+        check_alpha(state["alpha"]), rule, np.array(state["guesses"], np.float64),
+    )  # fmt: skip
+    rows, labels = state["rows"], [np.array(own, np.int8) for own in state["labels"]]
+    n_bins, ids = len(design.edges) + 1, [row for own in rows for row in own]
+    can_be = {
+        "lengths": {*map(len, (design.pool_counts, design.guesses, rows, labels))} == {n_bins},
+        "event": isinstance(state["event"], str),
+        "scheme": design.scheme in ("explicit", "umd"),
+        "edges": bool(np.isfinite(design.edges).all() and (np.diff(design.edges) >= 0.0).all()),
+        "guesses": bool(((design.guesses >= 0.0) & (design.guesses <= 1.0)).all()),
+        "rule": rule is None or (_check_epsilon(rule.epsilon) > 0.0 and 0.0 < rule.level < 1.0),
+        "rows": all(type(row) in (int, str) for row in ids) and len({*map(str, ids)}) == len(ids),
+        "pool_counts": all(0 <= len(own) <= count for own, count in zip(rows, design.pool_counts.tolist(), strict=False)),
+        "labels": all(
+            np.shape(own) == (len(of_bin),) and np.isin(own, (UNKNOWN, 0, 1)).all()
+            for own, of_bin in zip(labels, rows, strict=False)
+        ),
+    }
+    wrong = [name for name, holds in can_be.items() if not holds]
+    if wrong:
+        raise ValueError(f"{wrong[0]} cannot be so")
+    return design, rows, labels
 
 
 def _with_digest(state: dict[str, Any]) -> bytes:

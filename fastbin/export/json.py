@@ -456,6 +456,13 @@ def _faults_of_vector(parts: Mapping[str, Any], place: str) -> Iterator[FormatEr
     ones = parts["counts"].reshape(-1, 2) if "counts" in parts else np.zeros((0, 2))
     for i in np.flatnonzero(ones[:, 1] > ones[:, 0])[:1]:
         yield refused(f"{place}.counts[{2 * i + 1}]", int(ones[i, 1]), f"a number from 0 to {int(ones[i, 0])}")
+    if "counts" in parts:
+        n_rows = [sum(group) for group in parts["counts"].reshape(shapes["counts"])[..., 0].tolist()]
+        for g in (g for g in range(1, len(n_rows)) if n_rows[g] != n_rows[0]):
+            yield FormatError(f"{place}.counts: group {g} has {n_rows[g]} rows, and group 0 has {n_rows[0]}")
+        n_ones = sum(ones[: len(ones) // len(n_rows) * (len(n_rows) - 1), 1].tolist())
+        if n_ones != n_rows[0]:
+            yield FormatError(f"{place}.counts: the classes have {n_ones} rows in all, and group 0 has {n_rows[0]}")
     if "edges" in parts:
         edges = parts["edges"].reshape(shapes["edges"])
         for g, b in np.argwhere(edges[:, 1:] < edges[:, :-1])[:1]:

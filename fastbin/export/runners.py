@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, UInt64s
+from fastbin._base.checks import check_alpha
 from fastbin._base.dependencies import needed_for
 from fastbin.export.c_source import SHOWN
 from fastbin.export.form import INTEGERS
@@ -91,6 +92,14 @@ class CannotRun(Exception):
 
 class Failed(Exception):
     """The export was to be run, and cannot be; says what its engine says."""
+
+
+def stated_alpha(text: str) -> float:
+    """The failure probability that an export says its intervals have."""
+    try:
+        return check_alpha(float(text))
+    except ValueError:
+        raise Failed(f"it says that its intervals are at alpha {text[:40]!r}, which none can have") from None
 
 
 class Refused(Failed):
@@ -291,7 +300,7 @@ def run_onnx(graph: bytes, rows: RowsToScore, names: SqlNames) -> Ran:
     }
     alpha = properties.get(ALPHA_KEY)
     engine = f"onnxruntime {onnxruntime.__version__}"
-    return Ran(engine, found, None if alpha is None else float(alpha), scores.astype(np.float64))
+    return Ran(engine, found, None if alpha is None else stated_alpha(alpha), scores.astype(np.float64))
 
 
 def _batches(columns: Mapping[str, Array], shape: Sequence[int | str | None]) -> Iterator[dict[str, Array]]:

@@ -40,6 +40,7 @@ from fastbin.export.runners import (
     run_javascript,
     run_onnx,
     run_sql,
+    stated_alpha,
 )
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -114,7 +115,7 @@ def digest_in(content: str | bytes, target: str) -> str:
 def alpha_in(content: str | bytes) -> float | None:
     """The alpha that the comment of an export says its intervals have."""
     found = SAID_ALPHA.search(content) if isinstance(content, str) else None
-    return None if found is None else float(found[1])
+    return None if found is None else stated_alpha(found[1])
 
 
 def gives_in(text: str) -> Gives | None:
@@ -316,6 +317,7 @@ def verify(
     try:
         ran = RUNNERS[target](content, rows, names) if target != "json" else _read_json(content, fitted, rows)
         _check_columns(ran, len(rows))
+        said_alpha = alpha_in(content) if ran.alpha is None else ran.alpha
     except (CannotRun, MissingDependencyError) as reason:
         return said._replace(why_not=str(reason))
     except (Failed, FormatError) as reason:
@@ -328,9 +330,7 @@ def verify(
     if alpha is not None and not set(ENDS) & set(outputs):
         remedy = "leave it out"
         raise InputError(f"is {alpha!r}, but the export gives no end of an interval", remedy, argument="alpha", value=alpha)
-    if alpha is None:
-        alpha = alpha_in(content) if ran.alpha is None else ran.alpha
-    expected = answers(fitted, rows, outputs, alpha)
+    expected = answers(fitted, rows, outputs, said_alpha if alpha is None else alpha)
     tolerance = SMOOTH_TOLERANCE if _is_smooth(fitted) else 0.0
     found = [_mismatch(name, rows, expected[name], ran.columns[name], len(given), tolerance) for name in outputs]
     return said._replace(

@@ -45,7 +45,7 @@ def read_report(path: str | os.PathLike[str]) -> dict[str, Any]:
     with open(path, encoding="utf8") as file:
         try:
             content = json.load(file)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"{name} is not JSON: {error}; name the .json file of a report") from error
     if isinstance(content, dict) and "checked" in content:
         told = "is a report on a model; `fastbin verify-data` makes the model again, `fastbin report` the figures"
@@ -214,7 +214,7 @@ def as_written(name: str) -> Iterator[None]:
     """Errors about members of other kinds than a report has as FormatError about the file."""
     try:
         yield
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         told = str(error) if isinstance(error, FastbinError) else f"{type(error).__name__}: {error}"
         raise FormatError(f"{name} is not a report as `fastbin report --predictions` writes: {told}") from error
 

@@ -383,7 +383,7 @@ def weights_are_estimated(model: BinnedModel) -> bool:
         return True
     try:
         note = json.loads(model.note or "{}")
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(note, dict) and note.get("weights") == "estimated"
 

@@ -88,12 +88,17 @@ class CsvTable(Table):
         # A character that is cut off at the end becomes a replacement character, but no header is that long.
         text = self._start.decode("utf-8-sig", errors="replace")
         candidates = [one for one in USUAL_DELIMITERS if one != self.decimal] if delimiter is None else [delimiter]
-        try:
-            headers = [next(filter(None, csv.reader(io.StringIO(text), delimiter=one)), []) for one in candidates]
-        except csv.Error as error:
+        headers, errors = [], []
+        for one in candidates:  # by one that is none of the header the whole line is one field, which may be too long
+            try:
+                headers.append(next(filter(None, csv.reader(io.StringIO(text), delimiter=one)), []))
+            except csv.Error as error:
+                headers.append([])
+                errors.append(error)
+        if len(errors) == len(candidates):
             if "\r" in text and "\n" not in text:
                 raise InputError(f"{self.path} ends its lines by CR alone; convert them to LF") from None
-            raise InputError(f"{self.path} has no readable header: {error}") from None
+            raise InputError(f"{self.path} has no readable header: {errors[0]}") from None
         chosen = next((number for number, names in enumerate(headers) if len(names) > 1), 0)
         names = headers[chosen]
         # In a file of one column an empty line is a row, whose value is missing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any
 
@@ -129,12 +130,15 @@ def test_provenances_that_cannot_be(provenance: Any, message: str) -> None:
     refuses(message, made, provenance=provenance)
 
 
-@pytest.mark.parametrize("text", [b"no JSON", b"[1, 2]", b"[" * 30000, b"1" * 5000])
+@pytest.mark.parametrize(
+    "text", [b"no JSON", b"[1, 2]", b"[" * 30000, b"1" * 5000, b'{"a": NaN}', b'{"a": [1e999]}', rb'{"a": "\ud800"}']
+)
 def test_a_provenance_from_elsewhere_is_shown_as_it_is(text: bytes) -> None:
     model = fb.BinnedModel.from_bytes(made(provenance=text).to_bytes())
     shown = model.provenance
     assert shown is not None
     assert shown["text"] == text.decode()
+    json.dumps(shown, allow_nan=False)
     changed = model.with_out_of_range("clip").provenance
     assert changed is not None
     assert changed["made_by"] == [{"text": text.decode()}, {"function": "with_out_of_range"}]

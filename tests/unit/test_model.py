@@ -133,6 +133,7 @@ BAD_PARTS = [
     ({"counts": [4, -8, 2, 3]}, TALLY),
     ({"label_sums": [0, 1, 3, 3]}, TALLY),
     ({"n_samples": 10}, ORIGIN),
+    ({"n_samples": 10**15}, ORIGIN),
     ({"n_positive": 21}, ORIGIN),
     ({"n_tied": 21}, ORIGIN),
     ({"delta": 1.0}, ORIGIN),

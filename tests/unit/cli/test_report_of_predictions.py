@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import fastbin as fb
+from fastbin.assess.validation import figures_digest
 from fastbin.cli import command_line
 
 pytest.importorskip("matplotlib")
@@ -154,6 +155,19 @@ def test_a_report_that_is_right_is_confirmed_and_a_wrong_figure_named() -> None:
     assert (found.exit_code, "figures.ones is 87 in the report, and 88 was computed" in found.stdout) == (3, True)
     assert run("--counts", "counts.csv", "-o", "of_counts.json", "-q").exit_code == 0
     assert run("--check", "of_counts.json", "counts.csv").exit_code == 0
+
+
+def test_reports_that_no_program_writes_are_refused() -> None:
+    Path("deep.json").write_text("[" * 200_000 + "]" * 200_000)
+    found = run("--check", "deep.json")
+    assert (found.exit_code, "deep.json is not JSON" in found.stderr) == (1, True)
+    content = stored("report.json")
+    content["figures"]["portfolio"]["rate"] = 10**400
+    content["figures_sha256"] = figures_digest(content["options"], content["figures"])
+    Path("huge.json").write_text(json.dumps(content))
+    for arguments in (["--check", "huge.json"], ["--counts", "counts.csv", "-o", "page.html", "--before", "huge.json"]):
+        found = run(*arguments)
+        assert (found.exit_code, "is not a report as `fastbin report --predictions` writes" in found.stderr) == (1, True)
 
 
 def test_a_report_without_its_counts_needs_the_rows() -> None:

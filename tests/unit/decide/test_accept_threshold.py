@@ -219,6 +219,11 @@ def changed(text: str, **members: Any) -> str:
         ({"recall": [0.1]}, "recall has 1 entries; 2 are expected"),
         ({"more": 1}, "has a member 'more'"),
         ({"n_pilot": 1.5}, "n_pilot is 1.5"),
+        ({"n_pilot": -1}, "n_pilot is -1, and not from 0 to n_samples"),
+        ({"n_samples": 1}, "a test of the sequence has more right decisions than rows, or more rows than there were"),
+        ({"n_positive": 10**9}, "n_positive is 1000000000, and not from 0 to n_samples"),
+        ({"sequence": []}, "for which the sequence has no test that passed"),
+        ({"accept_above": 0.987654321}, "accept_above is 0.987654, for which the sequence has no test that passed"),
     ],
 )
 def test_json_that_is_no_decision_is_refused(decision: Decision, change: dict[str, Any], told: str) -> None:

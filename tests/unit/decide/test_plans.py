@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -254,6 +256,40 @@ def test_a_state_that_was_changed_is_refused(change: object) -> None:
     text = plan_labels(SCORES, epsilon=0.1, n_bins=5).to_bytes().decode()
     with pytest.raises(fb.FormatError, match="no plan of labels as plan_labels writes it, or were changed"):
         LabelPlan.from_bytes(change(text).encode())  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        *(({name: ...}, name) for name in ("n_bins_asked", "edges", "rule", "labels", "rows", "event", "alpha", "seed")),
+        ({"edges": ["x"]}, "could not convert"),
+        ({"edges": [0.8, 0.6, 0.4, 0.2]}, "edges cannot be so"),
+        ({"edges": [0.2, 0.4, 0.6, math.nan]}, "edges cannot be so"),
+        ({"edges": [0.5]}, "lengths cannot be so"),
+        ({"rule": 5}, "TypeError"),
+        ({"rule": [0.9, 0.1]}, "epsilon is 0.9"),
+        ({"rule": [0.1, 2.0]}, "rule cannot be so"),
+        ({"labels": [[5]] * 5}, "labels cannot be so"),
+        ({"labels": [[]] * 5}, "labels cannot be so"),
+        ({"rows": [[1], [1], [], [], []]}, "rows cannot be so"),
+        ({"rows": [[0.5], [], [], [], []]}, "rows cannot be so"),
+        ({"pool_counts": [-5] * 5}, "pool_counts cannot be so"),
+        ({"pool_counts": [10**30] * 5}, "OverflowError"),
+        ({"guesses": [2.0] * 5}, "guesses cannot be so"),
+        ({"scheme": "certified"}, "scheme cannot be so"),
+        ({"alpha": 1.5}, "alpha is 1.5"),
+        ({"event": 7}, "event cannot be so"),
+        ({"score_range": [1, 0]}, "score_range"),
+    ],
+    ids=repr,
+)
+def test_a_plan_that_contradicts_itself_is_refused(change: dict[str, Any], told: str) -> None:
+    from fastbin.decide.plans import _with_digest
+
+    state = {**json.loads(plan_labels(SCORES, epsilon=0.1, n_bins=5).to_bytes()), **change}
+    state = {name: value for name, value in state.items() if value is not ...}
+    with pytest.raises(fb.FormatError, match=f"this plan contradicts itself: .*{told}"):
+        LabelPlan.from_bytes(_with_digest(state))
 
 
 def test_a_plan_of_a_newer_version_is_refused() -> None:

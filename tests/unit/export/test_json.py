@@ -74,7 +74,8 @@ def vector_of(keys: tuple[Any, ...], **changed: Any) -> VectorModel:
     """One with a matrix and two bins a group, of which the first has no row with the label."""
     rng = np.random.default_rng(len(keys))
     k = len(keys)
-    counts = np.tile([[9, 0], [2**53 + 5, 7]], (k + 1, 1, 1))
+    counts = np.tile([[9, 0], [2**53 + 5, 11]], (k + 1, 1, 1))
+    counts[0, 1, 1] = counts[0, :, 0].sum() - 11 * (k - 1)  # each row has a class
     own: dict[str, Any] = {
         "of_models": 0.4, "of_priors": 0.01, "least": 1e-9, "keep_top": True, "slopes": rng.random(k),
         "intercepts": -rng.random(k),
@@ -97,8 +98,9 @@ def vector_of(keys: tuple[Any, ...], **changed: Any) -> VectorModel:
 )  # fmt: skip
 def test_vector_models(keys: tuple[Any, ...], changed: Any) -> None:
     if changed == "one bin":
-        full = vector_of(keys).vector
-        changed = {"edges": None, "counts": full.counts[:, :1].copy(), "means": full.means[:, :1].copy(), "unlabelled": None}
+        counts = np.tile([[9, 0]], (len(keys) + 1, 1, 1))
+        counts[1, 0, 1] = 9
+        changed = {"edges": None, "counts": counts, "means": vector_of(keys).vector.means[:, :1].copy(), "unlabelled": None}
     model = vector_of(keys, **changed)
     assert_same(model)
     written = json.loads(fb.export.json(model))["vector"]
@@ -339,6 +341,8 @@ REFUSED: dict[str, tuple[dict[str, Any], Change]] = {
     r"^vector.edges\[2\] is 1.5; a number from 0.0 to 1.0": (VECTOR, put("vector", "edges", 2, 1.5)),
     r"^vector.counts\[4\] is -1; a number from 0 to": (VECTOR, put("vector", "counts", 4, -1)),
     r"^vector.counts\[1\] is 10; a number from 0 to 9": (VECTOR, put("vector", "counts", 1, 10)),
+    "^vector.counts: group 1 has [0-9]+ rows, and group 0": (VECTOR, put("vector", "counts", 6, 5000)),
+    "^vector.counts: the classes have [0-9]+ rows in all, and": (VECTOR, put("vector", "counts", 7, 10)),
     r"^vector.means\[5\] is -0.5; a number from 0.0 to 1.0": (VECTOR, put("vector", "means", 5, -0.5)),
     r"^vector.unlabelled\[9\] is -1.0; a number from 0.0 to 9007199254740992.0": (VECTOR, put("vector", "unlabelled", 9, -1.0)),
     r"^vector.unlabelled\[10\] is 1.5; a number from 0.0 to 1.0": (VECTOR, put("vector", "unlabelled", 10, 1.5)),

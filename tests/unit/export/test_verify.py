@@ -503,6 +503,16 @@ def test_queries_that_say_the_name_of_their_column(dialect: str) -> None:
     assert (wrong.is_same, wrong.is_broken) == (False, True)
 
 
+@pytest.mark.parametrize("alpha", ["1e", "..", "-", "5.0", "0"])
+def test_a_text_that_says_a_level_that_none_has(alpha: str) -> None:
+    model = model_of("10 bins")
+    text = fb.export.sql(model, dialect="duckdb", what="lower", alpha=0.1)
+    assert _verify(model, text).is_same
+    result = _verify(model, text.replace("intervals at alpha 0.1", f"intervals at alpha {alpha}"))
+    assert result.is_broken
+    assert f"It fails: it says that its intervals are at alpha '{alpha}'" in str(result)
+
+
 def test_a_text_that_says_what_nothing_is() -> None:
     model = model_of("2 bins")
     text = plain(fb.export.sql(model, dialect="sqlite"))

@@ -111,6 +111,15 @@ def test_remedies_are_those_of_the_interface() -> None:
     assert "has no column 'sample_weight'; it has p, y" in refusal("fit", "two.csv", "--weights", "sample_weight")
 
 
+def test_a_header_that_is_longer_than_a_field() -> None:
+    names = ["p", "y", *(f"column{number}" for number in range(20_000))]
+    rows = [",".join([f"{0.1 * (row % 10):.1f}", str(row % 2), *["0"] * 20_000]) for row in range(20)]
+    Path("wide.csv").write_text("\n".join([",".join(names), *rows]))
+    run("fit", "wide.csv", "-o", "wide.fbm")
+    Path("long.csv").write_text("p" * 200_000 + "\n0.5\n")
+    assert "long.csv has no readable header: field larger than field limit" in refusal("fit", "long.csv")
+
+
 def test_a_pattern_without_quotes() -> None:
     for arguments in (
         ["fit", "a.csv", "b.csv", "-o", "x.fbm"],

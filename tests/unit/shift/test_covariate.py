@@ -239,6 +239,13 @@ def test_the_file_knows_what_hoeffding_needs(tmp_path: Path) -> None:
     assert json.loads(again.note) == {"shift": "covariate", "estimator": "self-normalised", "weights": "known"}
 
 
+@pytest.mark.parametrize("note", ["[" * 50_000, "9" * 5000, "{", "[]"])
+def test_notes_from_elsewhere_say_nothing_of_weights(note: str) -> None:
+    model = ImportanceWeightedBinning(4).fit(*rows()).model_
+    expected = shift.weighted_interval(model, 2.0, alpha=0.1)
+    np.testing.assert_array_equal(shift.weighted_interval(model._replace(note=note), 2.0, alpha=0.1), expected)
+
+
 def test_a_bound_that_the_tally_refutes_is_refused() -> None:
     rng = np.random.default_rng(3)
     weights = np.where(rng.random(500) < 0.02, 20.0, 0.3)
