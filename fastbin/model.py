@@ -145,8 +145,8 @@ class BinnedModel(Saved, NativeModel, Parts):
             As the attributes of these names. Without n_samples and n_positive those of the tally are taken.
         map, map_parameters : str and tuple of float
             The smooth map of a model without bins; else evidence of what came before the bins. At most 4 parameters.
-        pairs : array-like of shape (n_bins, 2), optional
-            The Venn pair of each bin.
+        pairs : array-like of shape (n_steps, 2), optional
+            The Venn pair of each step.
         rates : ClassRates, optional
             How the class rates that moved the values are known; with `odds_ratio`.
         out_of_range : {"refuse", "clip"}

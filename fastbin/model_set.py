@@ -62,7 +62,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
     columns : tuple of int or str, or None
         The classes in the order of the columns of a probability matrix, for sets of classes.
     n_models, n_bins, n_samples : int
-        In all models together.
+        In all models together; each sample of a class-wise set counts once.
     event : str
         The event that the values of all models are the probability of; "" where it is not known, or differs.
     provenance : dict, or None

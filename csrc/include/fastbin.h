@@ -713,7 +713,8 @@ FASTBIN_API fastbin_status fastbin_stream_create(const fastbin_model *model, fas
 /* The same, but going on from the tally of the model, which must have one and be unweighted, and whose r must all be 0, as it
    is otherwise conditioned on where the edges fell, and without pool or population counts (else FASTBIN_ERROR_TALLY). The
    order of its samples is not known, so the stream has no running variance. The library does not check whether the samples of
-   the fit and the new ones may be counted together; the schemes UMD, UMS, FIXED_WIDTH and EXPLICIT allow it. */
+   the fit and the new ones may be counted together; the schemes UMD, UMS, CERTIFIED, CERTIFIED_FINE,
+   FIXED_WIDTH and EXPLICIT allow it. */
 FASTBIN_API fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_stream **stream);
 
 /* Free a stream. NULL is allowed. */

@@ -95,8 +95,7 @@ class Decision(Table):
         """The assumptions of the promise, as a text; none is about how the truth depends on the scores."""
         return (
             "the rows are independent draws from the population that will be scored, the scores were trained, calibrated and "
-            "chosen on other data, "
-            "and labels of these rows had no part in thresholds that were given"
+            "chosen on other data, and these rows had no part in thresholds that were given"
         )
 
     def decide(self, scores: Any) -> Int8s:

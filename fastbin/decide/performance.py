@@ -36,6 +36,7 @@ MOST_AT_CUTS = 0.01
 ROUNDING = 1e-12
 
 STAYS = "the frequency of label 1 in each {} is that of the calibration samples, however the scores of the rows are distributed"
+CHOSEN = "which rows there are depends neither on the calibration labels nor on what the model serves"
 INDEPENDENT = "given their {} the labels of the rows are independent"
 
 
@@ -163,8 +164,9 @@ def performance(
     Theorem F22. Scores of the rows may be distributed otherwise than those of the calibration; P(label 1 | bin) must be the
     same, which cannot be seen without labels: watch it by `fastbin.online.CalibrationMonitor` when they come. A model whose
     steps are finer than its bins is judged by its slices where scores are given and hardly any is that of a cut, and then
-    P(label 1 | slice) must be the same, which says more; else by its bins. The part that the threshold divides may have its
-    label 1 on either side. O(n + n_bins).
+    P(label 1 | slice) must be the same, which says more; else by its bins. Give all rows that are decided about: rows that were
+    chosen by what the model serves, such as those accepted, were chosen by the calibration labels. The part that the threshold
+    divides may have its label 1 on either side. O(n + n_bins).
 
     Examples
     --------
@@ -193,7 +195,7 @@ def performance(
     rows = rows or _by_scores(fitted, scores, is_positive, tie_keys, seed)
     among = _Sums(rows, about, alpha)
     hits, misses, ones = among.of_decisions()
-    assumed = STAYS.format(rows.evidence.removesuffix("s")), *[INDEPENDENT.format(rows.evidence)] * (about == "labels")
+    assumed = STAYS.format(rows.evidence.removesuffix("s")), CHOSEN, *[INDEPENDENT.format(rows.evidence)] * (about == "labels")
     return Performance(
         threshold, about, alpha, rows.n_rows, int(rows.above.sum()), rows.n_divided, rows.n_unknown, rows.evidence,
         _metrics(rows, *rows.estimates(), cost), _ends_of_metrics(rows, hits, misses, ones, cost),

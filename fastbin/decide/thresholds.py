@@ -69,8 +69,8 @@ def accept_threshold(
     delta : float
         The probability that the promise fails, from 1e-100 to 1/2; two bands have half of it each.
     thresholds : array-like of float, optional
-        The only thresholds to choose from, at most 10,000, in which these labels must have had no part. By default places of
-        equal mass in a random tenth of the rows.
+        The only thresholds to choose from, at most 10,000, in which these rows must have had no part, neither their labels
+        nor their scores. By default places of equal mass in a random tenth of the rows.
     positive : label, optional
         The label that counts as 1, if labels are not 0 and 1.
     seed : int

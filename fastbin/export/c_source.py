@@ -99,7 +99,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     name : str
         Of the function, and what all other names begin with.
     outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising", "decision"}
-        What to write functions for; the last four are the ends of `interval`, of bins and of `at="score"`.
+        What to write functions for; those of lower and upper ends are of `interval`, of bins and of `at="score"`.
     alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
 

@@ -53,7 +53,7 @@ def java(
     package : str, optional
         What the class belongs to, such as "org.example.scores".
     outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising", "decision"}
-        What to write methods for; the last four are the ends of `interval`, of bins and of `at="score"`.
+        What to write methods for; those of lower and upper ends are of `interval`, of bins and of `at="score"`.
     alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
 

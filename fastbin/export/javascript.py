@@ -38,7 +38,7 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     model : BinnedModel, ModelSet or fitted calibrator
         Not randomised; the models of a set have steps.
     outputs : sequence of {"value", "bin", "lower", "upper", "lower_if_rising", "upper_if_rising", "decision"}
-        What to write functions for; the last four are the ends of `interval`, of bins and of `at="score"`.
+        What to write functions for; those of lower and upper ends are of `interval`, of bins and of `at="score"`.
     alpha : float in (0, 1/2], optional
         Of the intervals of all bins at once, 0.1 if not given.
 

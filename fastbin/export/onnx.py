@@ -102,7 +102,7 @@ def onnx(
         What the graph gives for each row: "value" is the tensor ``probability`` (float64), the others have their own names:
         ``bin`` (int32), and ``lower`` and ``upper`` (float64), the ends of `interval`.
     alpha : float in (0, 1/2], optional
-        Of the intervals, which hold in all bins at once; 0.1 where it is left out. Refused without "lower" and "upper".
+        Of the intervals, which hold in all bins at once; 0.1 where it is left out. Refused where no end of one is asked for.
     opset : int, from 13 on
         The version of the operators; the graph is the same in all.
     shape : list of integers from 1 on and names

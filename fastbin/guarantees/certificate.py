@@ -379,9 +379,9 @@ class Certificate(Stated):
         is served on average in the population to that mean. Else empty.
     event : str
         What the values are the probability of; "" where it is not known: label 1.
-    about : {"population", "calibration rows"}
-        Whose true frequency the values are compared with: that of the bin in the population, or the average true probability of
-        the calibration rows in the bin.
+    about : {"population", "calibration rows", "batch"}
+        Whose true frequency the values are compared with: that of the bin in the population, or in the batch of a fit with
+        `population=`, or the average true probability of the calibration rows in the bin.
     side : {"both", "upper", "lower"}
         "upper": no true frequency is above its value by more than epsilon, and nothing is said of those below; "lower": none is
         below it by more. Of "ratio" none is above epsilon times its value, or below the value divided by epsilon.
@@ -450,7 +450,7 @@ class SetCertificate(Stated, Table):
         The guaranteed distance, the largest of all models.
     alpha : float or None
         Failure probability of the promise about all models. None for "expected-ece", which is a statement about a mean.
-    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
+    kind : str
         As in `Certificate`, for all models at once; for "marginal" about the next sample, whatever its cell is.
     {bound}
     {theorem}

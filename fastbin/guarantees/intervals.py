@@ -98,7 +98,7 @@ def interval(
     evidence : Evidence
         A fitted model, such as `fastbin.BinnedModel`, or a fitted calibrator.
     alpha : float
-        Failure probability: of all bins together where `simultaneous`, else of each bin. Strictly between 0 and 1.
+        Failure probability: of all bins together where `simultaneous`, else of each bin. From 1e-100 to 1/2.
     bound : {"clopper-pearson", "hoeffding", "empirical-bernstein", "wilson"}
         "clopper-pearson" is exact, with Sidak's level across bins, which are independent given the edges. "hoeffding" and
         "empirical-bernstein" (Gupta, Podkopaev & Ramdas 2020, Theorem 4) are the papers' forms, with their union

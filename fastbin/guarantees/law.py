@@ -263,8 +263,8 @@ def ece_bound(counts: Any, n_samples: int, alpha: float = 0.1, *, shifts: Any = 
 
     D(N) is exact, by de Moivre's formula (Diaconis & Zabell 1991; fastbin, Theorem F15): about 0.4 / sqrt(N). The masses p_b
     are replaced by the worst that `mass_upper` allows at level 0.1 alpha over all bins. It needs no label, so it can be
-    computed before any is seen: from four bins on it is below `exact_radius` for all bins at once, from ten bins on by a third
-    or more. It assumes the worst case, frequencies of one half.
+    computed before any is seen: from four bins of some dozen samples on it is below `exact_radius` for all bins at once, from
+    ten bins on mostly by a third or more. It assumes the worst case, frequencies of one half.
 
     With `label_sums` the frequencies are those that Clopper-Pearson intervals at 0.2 alpha over all bins allow: they give the
     mean errors exactly (de Moivre), and the variance for Bernstein's inequality, beside McDiarmid's, at 0.7 alpha (fastbin,

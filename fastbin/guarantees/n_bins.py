@@ -91,7 +91,8 @@ def epsilon(
         delta > 0 or the kind is "marginal", Theorem 4(b) for "expected-ece". "a-priori": the same promise with
         the exact binomial radius (`exact_radius`) in place of Hoeffding's inequality and Sidak's level in place of the union
         bound; for "expected-ece" the exact mean error of a binomial mean at its largest (de Moivre: fastbin, Theorem F15); for
-        "ece" the smaller of that of `ece_bound` and the conditional one, which is smaller for up to three bins.
+        "ece" the smaller of that of `ece_bound` and the conditional one, which is smaller for two bins, and for three of few
+        samples.
     scheme : {"umd", "ze", "umb"}
         "ze" and "umb" average a boundary label in every bin but the last, which costs 1 / count.
     delta : float

@@ -112,7 +112,8 @@ def certify_set(
         Fitted models, such as `fastbin.BinnedModel`. Those without a sample are left out of the promise, and named.
     alpha : float
         Failure probability of all models together, from n_models x 1e-100 to 1/2. Not used by "expected-ece".
-    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio"}
+    kind : {"conditional", "marginal", "expected-ece", "ece", "ratio", "mean-error", "mean-overestimate", \
+"mean-underestimate"}
         What is promised, for all models at once; see `Certificate`. "marginal": for the cell of the next sample, so that each
         model has all of alpha. The kinds about the ECE bound it in each cell, and so its mean over all of them.
     bound : {"common", "clopper-pearson", "hull", "data", "a-priori", "hoeffding"}, optional
@@ -478,7 +479,8 @@ def _joined(
     certificates = [part for _, part in parts]
     theorems = " / ".join(dict.fromkeys(part.theorem for part in certificates))
     if len(parts) > 1 and kind not in ("marginal", "expected-ece") and not class_wise:
-        theorems += f"; given the {cells} of the samples and the edges, the {cells} are independent, and their chances multiply"
+        edges = "" if kind in ("ece", *MEAN_ERRORS) else " and the edges"
+        theorems += f"; given the {cells} of the samples{edges}, the {cells} are independent, and their chances multiply"
         theorems += " (fastbin, Theorem F7)"
     elif len(parts) > 1 and kind != "expected-ece" and class_wise:
         theorems += f"; union bound over the {cells}"

@@ -255,7 +255,7 @@ def wilson(label_sums: Any, counts: Any, alpha: float, *, side: str = "both") ->
     {label_sums}
     {counts}
     alpha : float
-        Nominal failure probability of each bin, strictly between 0 and 1.
+        Nominal failure probability of each bin, above 0 and at most 1/2.
     side : {"both", "upper", "lower"}
         With one side the other end is 0 or 1, and all of alpha is for this one.
 

@@ -353,7 +353,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Raises
         ------
         GuaranteeError
-            As `certificate`.
+            After ``cv`` and with weights, and for vectors of more than two classes, which are certified by averages.
         """
         scores = self._scores(X)
         self._require_promise()

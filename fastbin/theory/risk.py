@@ -555,7 +555,7 @@ def label_shift_risk_bound(
     source_rate, target_rate : float in (0, 1)
         The true P(Y = 1).
     alpha : float
-        Failure probability, strictly between 0 and 1 (delta in the paper).
+        Failure probability, from 1e-100 to 1/2 (delta in the paper).
     smoothness : float, optional
         K of assumption (A3), as in `risk_bound`.
 

@@ -30,7 +30,11 @@ def binary_models(keys: list[Any], n: int = 400) -> dict[Any, fb.BinnedModel]:
 
 def vector_map(k: int, **changed: Any) -> VectorMap:
     """A map with everything in it, of three bins a group."""
-    counts = np.stack([RNG.integers(20, 40, (k + 1, 3)), RNG.integers(0, 20, (k + 1, 3))], axis=2)
+    classes, tops = RNG.integers(0, k, 90), RNG.integers(0, 2, 90)
+    counts = np.zeros((k + 1, 3, 2), np.int64)
+    for group in range(k + 1):
+        has_label = tops if group == k else (classes == group).astype(np.int64)
+        np.add.at(counts[group], RNG.integers(0, 3, 90), np.stack([np.ones(90, np.int64), has_label], axis=1))
     own: dict[str, Any] = {
         "of_models": 0.375, "of_priors": 2.0**-7, "least": 1e-9, "keep_top": False, "slopes": RNG.normal(0.8, 0.2, k),
         "intercepts": RNG.normal(0.0, 0.3, k), "priors": np.full(k, 1 / k), "mixing": RNG.normal(0.0, 0.2, (k, k)),
@@ -171,8 +175,10 @@ def test_no_part_of_a_file_can_be_missing_or_damaged() -> None:
         {"edges": np.full((4, 2), 1.5)},
         {"counts": np.full((4, 3, 2), -1)}, {"means": np.full((4, 3), 1.5)}, {"unlabelled": np.full((4, 3, 3), -1.0)},
         {"slopes": np.ones(2)}, {"edges": np.zeros((4, 1))}, {"means": None}, {"edges": None},
+        {"counts": np.tile([[30, 30], [30, 30], [30, 0]], (4, 1, 1))},  # each row has two classes
+        {"counts": np.array([[[30, 30]] * 3, *[[[30 + group, 0]] * 3 for group in range(3)]])},  # groups of other sizes
     ],
-    ids=range(19),
+    ids=range(21),
 )  # fmt: skip
 def test_maps_that_cannot_be(changed: dict[str, Any]) -> None:
     with pytest.raises((fb.InputError, fb.InputTypeError)):
