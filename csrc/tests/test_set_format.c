@@ -64,6 +64,7 @@ static fastbin_set_spec one_bin_spec(void) {
   map = *spec.vector;
   map.n_bins = 1;
   map.edges = map.unlabelled = NULL;
+  map.counts = counts_of_one_bin();
   spec.vector = &map;
   return spec;
 }

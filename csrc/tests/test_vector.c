@@ -125,7 +125,6 @@ static void test_evidence_of_maps(void) {
   static const int64_t more_rows[16] = {12, 1, 8, 7, 15, 2, 5, 4, 4, 0, 16, 6, 1, 0, 20, 13};
   static const int64_t without_label[16] = {12, 1, 8, 7, 15, 2, 5, 4, 4, 0, 16, 5, 0, 0, 20, 13};
   static const int64_t huge[16] = {INT64_MAX, 0, INT64_MAX, 0};
-  static const int64_t of_one_bin[8] = {20, 8, 20, 6, 20, 6, 20, 13};
   static const double no_means[12];
   double other[24];
 #define OTHER(place, number)                             \
@@ -148,7 +147,7 @@ static void test_evidence_of_maps(void) {
   EXPECT(ERROR_SET, (map.n_bins = 0, map.counts = NULL, map.means = map.unlabelled = NULL));
   EXPECT(OK, (map.n_bins = 0, map.counts = NULL, map.edges = map.means = map.unlabelled = NULL));
   EXPECT(ERROR_SET, map.n_bins = 1); /* with edges */
-  EXPECT(OK, (map.n_bins = 1, map.edges = NULL, map.counts = of_one_bin));
+  EXPECT(OK, (map.n_bins = 1, map.edges = NULL, map.counts = counts_of_one_bin()));
   EXPECT(OK, (map.n_bins = 3, map.edges = equal, map.counts = no_counts, map.means = no_means, map.unlabelled = NULL));
   EXPECT(ERROR_SET, (map.n_bins = 3, map.edges = falling, map.counts = no_counts, map.means = no_means, map.unlabelled = NULL));
   EXPECT(ERROR_SET, map.edges = beyond);
