@@ -136,15 +136,15 @@ typedef enum fastbin_status {
   FASTBIN_ERROR_VALUES = 41,        /* a value, or one of a pair, that is not in [0, 1], or a pair in descending order */
   FASTBIN_ERROR_TALLY = 42,         /* a count that is negative, a label sum that is not in 0 ... count, only one of the two
                                        given, a tally on a model that is not FASTBIN_STEP, tie counts that contradict the tally
-                                       or the tie rule, or counts of steps that do not add up to those of their bin */
+                                       or the tie rule, or counts of steps that do not add up to those of their bin and to n_samples */
   FASTBIN_ERROR_WEIGHTS = 43,       /* weight sums that are negative, not finite, only partly given, without a tally, or
                                        impossible: w y above w, or squares that contradict Cauchy and Schwarz */
   FASTBIN_ERROR_RANGE = 44,         /* a score range without a finite score, or NaN */
   FASTBIN_ERROR_MAP = 45,           /* map parameters, clip or knots that are not finite, out of bounds, or given where they
                                        should be unused, or a map where there can be none */
   FASTBIN_ERROR_ORIGIN = 46,        /* n_samples, n_positive, n_tied, n_bins_asked, delta, odds_ratio, edges_share, sampling_rate,
-                                       the class rates or thresholds impossible, a tally of more samples than n_samples, or an
-                                       event, a provenance or a decision that is too long or not UTF-8 */
+                                       the class rates or thresholds impossible, a tally of more samples than n_samples or of
+                                       far fewer, or an event, a provenance or a decision that is too long or not UTF-8 */
   FASTBIN_ERROR_SET = 47,           /* the keys, model numbers or columns of a fastbin_set_spec are not those of a set */
   /* The bytes given to fastbin_model_read. */
   FASTBIN_ERROR_MAGIC = 60,         /* not a fastbin model, or damaged by a text-mode transfer */

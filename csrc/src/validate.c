@@ -91,7 +91,7 @@ static fastbin_status validate_values(const fastbin_model_spec *spec) {
 
 /*
  * The most samples that the bins of a fit can leave out: one for each edge that one has placed. In a split fit, and a stream that
- * went on from one, whose scheme is EXPLICIT, a part of all samples placed the edges; their promises count those in bins.
+ * went on from one, whose scheme is EXPLICIT, a part of all samples placed the edges, and nothing tells how many.
  */
 static int64_t most_left_out(const fastbin_model_spec *spec) {
   switch ((fastbin_scheme)spec->scheme) {

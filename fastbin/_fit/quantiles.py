@@ -216,7 +216,7 @@ class Source:
 
     @property
     def has_hard_labels(self) -> bool:
-        """Whether there are many scores, and all of those that were counted are exactly 0 or 1."""
+        """Whether there are many rows, and all of their scores, once they were counted, are exactly 0 or 1."""
         raise NotImplementedError
 
     @property

@@ -258,11 +258,19 @@ def _check_shares(decision: Decision) -> None:
         low, high = getattr(decision, name)
         if not 0.0 <= low <= high <= 1.0:
             raise FormatError(f"{name} is from {low:g} to {high:g}, and not an interval in [0, 1]")
-    if not all(0 <= test.n_right <= test.n <= decision.n_samples for test in decision.sequence):
-        raise FormatError("a test of the sequence has more right decisions than rows, or more rows than there were")
+    if decision.precision is decision.npv is decision.cost is None:
+        raise FormatError("precision, npv and cost are all null; a decision has one of them")
     for name in ("n_positive", "n_pilot"):
         if not 0 <= getattr(decision, name) <= decision.n_samples:
             raise FormatError(f"{name} is {getattr(decision, name)}, and not from 0 to n_samples, {decision.n_samples}")
+    most_right = {"accept": decision.n_positive, "reject": decision.n_samples - decision.n_positive}
+    for test in decision.sequence:
+        if not test.n <= decision.n_samples - decision.n_pilot:
+            raise FormatError(f"a test of the sequence has {test.n} rows, more than there are besides the pilot")
+        if not 0 <= test.n_right <= min(test.n, most_right.get(test.band, 0)):
+            raise FormatError(f"a test of the sequence has {test.n_right} right decisions, more than rows of that label")
+        if test.passed and not test.bound * test.n <= test.n_right:
+            raise FormatError(f"a test of the sequence has the bound {test.bound:g}, above the frequency of right decisions")
     for band, threshold, nothing in (("accept", "accept_above", math.inf), ("reject", "reject_below", -math.inf)):
         stated, passed = getattr(decision, threshold), [test for test in decision.sequence if test.passed and test.band == band]
         if stated != nothing and stated not in [test.threshold for test in passed]:

@@ -99,8 +99,8 @@ def population_stability(reference: Any, new: Any, *, kind: str | None = None, n
     Parameters
     ----------
     reference, new : array-like of shape (n,), or (n_bins,) for counts
-        Finite scores of two samples, of any length, NaN refused; or the rows in each bin, integers of at least 0. Scores of
-        which one sample is in float32 are compared in float32.
+        Finite scores of two samples, of any length, NaN refused; or the rows in each bin, integers of at least 0. Where one
+        sample is in float32, and it holds the other, they are compared in float32.
     kind : {"scores", "counts"}, optional
         What the arrays hold. Not needed for scores, but for few integers of which there are equally many, which may be either.
     n_bins : int
@@ -147,8 +147,9 @@ def population_stability(reference: Any, new: Any, *, kind: str | None = None, n
         _refuse_empty(len(scores[-1]), name)
     # A sample in float64 differs from the same one in float32 at nearly every score: half of it would lie below its edges.
     narrower = min((each.dtype for each in scores), key=lambda dtype: dtype.itemsize)
-    with np.errstate(over="ignore"):
-        scores = [each.astype(narrower).astype(np.float64) for each in scores]
+    if all(np.abs(each).max() <= np.finfo(narrower).max for each in scores):
+        scores = [each.astype(narrower) for each in scores]
+    scores = [each.astype(np.float64) for each in scores]
     if kind is None:
         _refuse_unclear(np.asarray(reference), np.asarray(new))
     ordered, n = np.sort(scores[0]), len(scores[0])

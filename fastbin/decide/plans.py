@@ -30,6 +30,7 @@ from fastbin._base.shown import rounded_up
 from fastbin._base.table import Columns, Table
 from fastbin._base.tie_keys import hash_keys
 from fastbin._core.score import library_version
+from fastbin._fit.rows import limits_of
 from fastbin._fit.tally import Tally
 from fastbin.decide.pools import Pool, pool_of
 from fastbin.guarantees.certificate import event_words, sureness
@@ -580,8 +581,7 @@ class LabelPlan(State, Table):
                 "these bytes hold no plan of labels as plan_labels writes it, or were changed; go on from a copy, and hand "
                 "labels to update (fastbin plan --labels), which checks them"
             )
-        if state.get("format") != FORMAT:
-            stated = state.get("format")
+        if (stated := state.get("format", FORMAT)) != FORMAT:
             raise FormatError(f"this plan is in the format {stated!r:.100} of a newer fastbin; this one reads {FORMAT!r}")
         try:
             design, rows, labels = _parts_of(state)
@@ -591,33 +591,40 @@ class LabelPlan(State, Table):
 
 
 def _parts_of(state: dict[str, Any]) -> tuple[_Design, list[list[Any]], list[Any]]:
-    """The parts of a plan in a text that anyone may have written; some error where no plan has them."""
-    rule = None if state["rule"] is None else Rule(*state["rule"])
+    """The parts of a plan in a text that anyone may have written; some error where `plan_labels` makes no such plan."""
+    numbers, counts, rows, labels = state["edges"] + state["guesses"], state["pool_counts"], state["rows"], state["labels"]
+    n_bins, ids = len(state["edges"]) + 1, [row for own in rows for row in own]
+    _require("lengths", {*map(len, (counts, state["guesses"], rows, labels))} == {n_bins})
+    _require("edges or guesses", all(type(number) in (int, float) for number in numbers))
+    _require("pool_counts", all(type(count) is int and count >= 0 for count in counts))
+    _require("labels", {type(label) for own in labels for label in own} <= {int})
+    _require("event, scheme or seed", {*map(type, (state["event"], state["scheme"]))} == {str} and type(state["seed"]) is int)
     design = _Design(
         np.array(state["edges"], np.float64), state["scheme"], check_count(state["n_bins_asked"], "n_bins_asked"),
-        np.array(state["pool_counts"], np.int64), check_score_range(state["score_range"]), check_seed(state["seed"]),
-        check_alpha(state["alpha"]), rule, np.array(state["guesses"], np.float64),
+        np.array(counts, np.int64), check_score_range(state["score_range"]), check_seed(state["seed"]),
+        check_alpha(state["alpha"]), None if state["rule"] is None else Rule(*state["rule"]),
+        np.array(state["guesses"], np.float64),
     )  # fmt: skip
-    rows, labels = state["rows"], [np.array(own, np.int8) for own in state["labels"]]
-    n_bins, ids = len(design.edges) + 1, [row for own in rows for row in own]
-    can_be = {
-        "lengths": {*map(len, (design.pool_counts, design.guesses, rows, labels))} == {n_bins},
-        "event": isinstance(state["event"], str),
-        "scheme": design.scheme in ("explicit", "umd"),
-        "edges": bool(np.isfinite(design.edges).all() and (np.diff(design.edges) >= 0.0).all()),
-        "guesses": bool(((design.guesses >= 0.0) & (design.guesses <= 1.0)).all()),
-        "rule": rule is None or (_check_epsilon(rule.epsilon) > 0.0 and 0.0 < rule.level < 1.0),
-        "rows": all(type(row) in (int, str) for row in ids) and len({*map(str, ids)}) == len(ids),
-        "pool_counts": all(0 <= len(own) <= count for own, count in zip(rows, design.pool_counts.tolist(), strict=False)),
-        "labels": all(
-            np.shape(own) == (len(of_bin),) and np.isin(own, (UNKNOWN, 0, 1)).all()
-            for own, of_bin in zip(labels, rows, strict=False)
-        ),
-    }
-    wrong = [name for name, holds in can_be.items() if not holds]
-    if wrong:
-        raise ValueError(f"{wrong[0]} cannot be so")
-    return design, rows, labels
+    (low, high), edges = limits_of(design.score_range), design.edges
+    _require("scheme", design.scheme in ("explicit", "umd", "ums"))
+    _require("edges", bool(((edges >= low) & (edges <= high)).all() and (np.diff(edges) >= 0.0).all()))
+    _require("guesses", bool(((design.guesses >= 0.0) & (design.guesses <= 1.0)).all()))
+    if design.rule is None:
+        sizes = _shares(len(ids), design.pool_counts)
+    else:
+        _check_epsilon(design.rule.epsilon)
+        _require("rule", 0.0 < design.rule.level <= sidak(design.alpha, int(np.count_nonzero(design.pool_counts))))
+        sizes = np.minimum(design.pool_counts, labels_at_most(design.rule))
+    _require("rows", all(type(row) in (int, str) for row in ids) and len({*map(str, ids)}) == len(ids))
+    _require("rows", [len(own) for own in rows] == sizes.tolist() == [len(own) for own in labels])
+    known = [np.array(own, np.int8) for own in labels]
+    _require("labels", all(np.isin(own, (UNKNOWN, 0, 1)).all() for own in known))
+    return design, rows, known
+
+
+def _require(part: str, holds: bool) -> None:
+    if not holds:
+        raise ValueError(f"{part} cannot be so")
 
 
 def _with_digest(state: dict[str, Any]) -> bytes:

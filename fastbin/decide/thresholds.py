@@ -95,7 +95,7 @@ def accept_threshold(
 
     Notes
     -----
-    docs/guarantees.md, Theorem F21: rows are independent draws from the population, whose labels the scores have not seen;
+    docs/guarantees.md, Theorem F21: rows are independent draws from the population; the scores have not seen their labels;
     nothing is assumed of how the truth depends on them. A random tenth of the rows, labels included, says where the tests
     stand and start. The label sum of the other rows above a cut is binomial, so that Clopper and Pearson's lower end is exact.
     Tests go down from the start until one fails, and the last that passed gives the threshold. A promise that fails needs the

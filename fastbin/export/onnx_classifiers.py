@@ -41,8 +41,8 @@ DTYPES = {
 }  # fmt: skip
 FLOATS = ("tensor(float16)", "tensor(float)", "tensor(double)")
 
-# A runtime adds the votes of a forest in float32, and comes to 1.0000001 where all agree. Probabilities of two classes or more
-# are moved into [0, 1] from so far outside, a number that float32 has.
+# A runtime adds the votes of a forest in float32, and comes to 1.0000001 where all agree. In rows that sum to 1, but for so much,
+# entries are moved into [0, 1] from so far outside; other rows are not probabilities. It is a number that float32 has.
 ROUNDING = 2.0**-16
 
 
@@ -166,9 +166,9 @@ def onnx_scores(session: Any, X: Any, *, output: str | None = None) -> Float64s:
     Returns
     -------
     float64 (n,)
-        Exactly what the runtime gives: float32 loses nothing here. With two classes, the score of the greater label, which has
-        the second column; a probability that rounding has carried out of [0, 1], by 2**-16 at most, as in sums of the votes
-        of a forest, is moved to the end of it, here and in the graph.
+        What the runtime gives: float32 loses nothing here. With two classes, the score of the greater label, which has the
+        second column. In rows that sum to 1 a probability that rounding has carried out of [0, 1], by 2**-16 at most, as sums
+        of the votes of a forest are, is moved to the end of it, here and in the graph.
 
     Raises
     ------
@@ -297,24 +297,28 @@ def _require_two(n_classes: int, name: str) -> None:
 
 def add_scores(nodes: Nodes, source: ScoreOutput) -> str:
     """The tensor float64 (n,) that new nodes read from an output."""
-    scores = source.tensor
+    scores = nodes.cast(source.tensor, "DOUBLE")
     if source.column is not None:
-        scores = nodes.add("Gather", scores, nodes.constant(source.column, np.int64), axis=1)
-    flat = nodes.cast(nodes.add("Reshape", scores, nodes.constant([-1], np.int64)), "DOUBLE")
-    return flat if source.column is None else add_probabilities(nodes, flat)
+        scores = nodes.add("Gather", add_probabilities(nodes, scores), nodes.constant(source.column, np.int64), axis=1)
+    return nodes.add("Reshape", scores, nodes.constant([-1], np.int64))
 
 
 def add_probabilities(nodes: Nodes, given: str) -> str:
     """`probabilities_of` as nodes, for a tensor of float64."""
-    inside = nodes.add("Clip", given, *(nodes.constant(end, np.float64) for end in (0.0, 1.0)))
-    distance = nodes.add("Abs", nodes.add("Sub", given, inside))
-    return nodes.add("Where", nodes.add("LessOrEqual", distance, nodes.constant(ROUNDING, np.float64)), inside, given)
+    one, rounding = nodes.constant(1.0, np.float64), nodes.constant(ROUNDING, np.float64)
+    inside = nodes.add("Clip", given, nodes.constant(0.0, np.float64), one)
+    beyond = nodes.add("Abs", nodes.add("Sub", given, inside))
+    off = nodes.add("Abs", nodes.add("Sub", nodes.add("ReduceSum", given, nodes.constant([1], np.int64), keepdims=1), one))
+    near = nodes.add("And", *(nodes.add("LessOrEqual", distance, rounding) for distance in (beyond, off)))
+    return nodes.add("Where", near, inside, given)
 
 
 def probabilities_of(given: Array) -> Array:
-    """The probabilities of a runtime: those that rounding has carried out of [0, 1] are moved to its end, others stay."""
+    """The probabilities of a runtime (n, k): what rounding has carried out of [0, 1] is moved to its end, all else stays."""
     inside = np.clip(given, 0.0, 1.0)
-    return np.where(np.abs(given - inside) <= ROUNDING, inside, given)
+    with np.errstate(invalid="ignore"):  # infinities of both signs
+        off = np.abs(given.sum(axis=1, dtype=np.float64, keepdims=True) - 1.0)
+    return np.where((np.abs(given - inside) <= ROUNDING) & (off <= ROUNDING), inside, given)
 
 
 def _names_in(graph: Any) -> Iterator[str]:
@@ -393,12 +397,12 @@ def _of_label_1(given: Any, name: str) -> Float64s:
         if not given:
             return np.zeros(0)
         _require_two(len(given[0]), name)
-        label = max(given[0])
-        return probabilities_of(np.fromiter((row[label] for row in given), np.float64, len(given)))
+        label, other = max(given[0]), min(given[0])
+        return probabilities_of(np.array([(row[other], row[label]) for row in given], np.float64))[:, 1].copy()
     scores = np.asarray(given)
     if scores.ndim == 2 and scores.shape[1] != 1:
         _require_two(scores.shape[1], name)
-        scores = probabilities_of(scores[:, 1])
+        scores = probabilities_of(scores.astype(np.float64))[:, 1]
     if scores.ndim > 2:
         raise InputError(f"output {name!r} has shape {scores.shape}", "it is to be (n, 2), (n, 1) or (n,)")
     return np.ascontiguousarray(scores.reshape(-1), np.float64)

@@ -317,7 +317,9 @@ def verify(
     try:
         ran = RUNNERS[target](content, rows, names) if target != "json" else _read_json(content, fitted, rows)
         _check_columns(ran, len(rows))
-        said_alpha = alpha_in(content) if ran.alpha is None else ran.alpha
+        outputs = tuple(name for name in OUTPUTS if name in ran.columns)
+        if alpha is None and ran.alpha is None and set(ENDS) & set(outputs):
+            ran = ran._replace(alpha=alpha_in(content))
     except (CannotRun, MissingDependencyError) as reason:
         return said._replace(why_not=str(reason))
     except (Failed, FormatError) as reason:
@@ -326,11 +328,10 @@ def verify(
         return said._replace(why_not=str(reason), is_broken=True)
     if ran.scores is not None:
         rows = RowsToScore(ran.scores, rows.keys, rows.cells)
-    outputs = tuple(name for name in OUTPUTS if name in ran.columns)
     if alpha is not None and not set(ENDS) & set(outputs):
         remedy = "leave it out"
         raise InputError(f"is {alpha!r}, but the export gives no end of an interval", remedy, argument="alpha", value=alpha)
-    expected = answers(fitted, rows, outputs, said_alpha if alpha is None else alpha)
+    expected = answers(fitted, rows, outputs, ran.alpha if alpha is None else alpha)
     tolerance = SMOOTH_TOLERANCE if _is_smooth(fitted) else 0.0
     found = [_mismatch(name, rows, expected[name], ran.columns[name], len(given), tolerance) for name in outputs]
     return said._replace(

@@ -152,6 +152,19 @@ def test_label_sums_that_are_known_up_to_labels_at_edges(scheme: str, about: str
         assert found.intervals[name] == pytest.approx(expected[name], abs=1e-9), name
 
 
+@pytest.mark.parametrize(("calibrator", "part"), [(fb.CertifiedCalibration(), "slice"), (fb.UniformMassBinning(5), "bin")])
+def test_what_must_stay_is_said_of_the_parts_that_are_the_evidence(calibrator: object, part: str) -> None:
+    found = performance(fitted(calibrator), batch(), 0.4, about="labels")
+    assert str(found).split("\n")[0].endswith(f"; if the frequency in each {part} is that of the calibration")
+    said = [each for each in found.assumptions if "slice" in each or "bin" in each or "serves" in each]
+    assert said[:3] == [
+        f"the frequency of label 1 in each {part} is that of the calibration samples, however the scores of the rows are "
+        "distributed",
+        "which rows there are depends neither on the calibration labels nor on what the model serves",
+        f"given their {part}s the labels of the rows are independent",
+    ]
+
+
 def test_bins_without_samples_say_nothing() -> None:
     parts = {
         "edges": [0.25, 0.5, 0.75],

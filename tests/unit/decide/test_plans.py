@@ -251,6 +251,18 @@ def test_the_state_goes_to_a_file_and_comes_back(plan: LabelPlan, tmp_path: Path
     assert content["format"] == "fastbin label plan 1"
 
 
+@pytest.mark.parametrize("scores", [SCORES, np.round(SCORES, 2), np.full(6000, 0.5)], ids=["untied", "tied", "constant"])
+@pytest.mark.parametrize("options", [{"epsilon": 0.1}, {"budget": 500}, {"epsilon": 0.1, "edges": [0.2, 0.7]}], ids=repr)
+def test_every_plan_is_read_again(scores: np.ndarray, options: dict[str, Any]) -> None:
+    made = plan_labels(scores, **options)
+    while True:
+        assert LabelPlan.from_bytes(made.to_bytes()) == made
+        if made.done:
+            break
+        rows = made.rows()
+        made.update(rows, LABELS[rows])
+
+
 @pytest.mark.parametrize("change", [lambda s: s[:-20], lambda s: s.replace("[-1,", "[1,", 1), lambda s: "{}", lambda s: "\x00"])
 def test_a_state_that_was_changed_is_refused(change: object) -> None:
     text = plan_labels(SCORES, epsilon=0.1, n_bins=5).to_bytes().decode()
@@ -262,23 +274,29 @@ def test_a_state_that_was_changed_is_refused(change: object) -> None:
     ("change", "told"),
     [
         *(({name: ...}, name) for name in ("n_bins_asked", "edges", "rule", "labels", "rows", "event", "alpha", "seed")),
-        ({"edges": ["x"]}, "could not convert"),
+        ({"edges": ["x", "0.4", 0.6, 0.8]}, "edges or guesses cannot be so"),
+        ({"edges": [0.2, 0.4, 0.6, 1.5]}, "edges cannot be so"),
+        ({"seed": None}, "event, scheme or seed cannot be so"),
+        ({"labels": [[0.9]] * 5}, "labels cannot be so"),
+        ({"labels": [[]] * 5, "rows": [[]] * 5}, "rows cannot be so"),
+        ({"rule": [0.1, 0.999]}, "rule cannot be so"),
         ({"edges": [0.8, 0.6, 0.4, 0.2]}, "edges cannot be so"),
         ({"edges": [0.2, 0.4, 0.6, math.nan]}, "edges cannot be so"),
         ({"edges": [0.5]}, "lengths cannot be so"),
         ({"rule": 5}, "TypeError"),
         ({"rule": [0.9, 0.1]}, "epsilon is 0.9"),
         ({"rule": [0.1, 2.0]}, "rule cannot be so"),
-        ({"labels": [[5]] * 5}, "labels cannot be so"),
-        ({"labels": [[]] * 5}, "labels cannot be so"),
+        ({"labels": [[5]] * 5}, "rows cannot be so"),
+        ({"labels": [[]] * 5}, "rows cannot be so"),
         ({"rows": [[1], [1], [], [], []]}, "rows cannot be so"),
         ({"rows": [[0.5], [], [], [], []]}, "rows cannot be so"),
         ({"pool_counts": [-5] * 5}, "pool_counts cannot be so"),
         ({"pool_counts": [10**30] * 5}, "OverflowError"),
+        ({"pool_counts": [1080.7] * 5}, "pool_counts cannot be so"),
         ({"guesses": [2.0] * 5}, "guesses cannot be so"),
         ({"scheme": "certified"}, "scheme cannot be so"),
         ({"alpha": 1.5}, "alpha is 1.5"),
-        ({"event": 7}, "event cannot be so"),
+        ({"event": 7}, "event, scheme or seed cannot be so"),
         ({"score_range": [1, 0]}, "score_range"),
     ],
     ids=repr,
