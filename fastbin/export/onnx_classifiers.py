@@ -41,8 +41,8 @@ DTYPES = {
 }  # fmt: skip
 FLOATS = ("tensor(float16)", "tensor(float)", "tensor(double)")
 
-# A runtime adds the votes of a forest in float32, and comes to 1.0000001 where all agree. In rows that sum to 1, but for so much,
-# entries are moved into [0, 1] from so far outside; other rows are not probabilities. It is a number that float32 has.
+# A runtime adds the votes of a forest in float32, and comes to 1.0000001 where all agree. In rows that sum to 1, but for so
+# much, entries are moved into [0, 1] from so far outside; other rows are not probabilities. It is a number that float32 has.
 ROUNDING = 2.0**-16
 
 
