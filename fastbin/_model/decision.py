@@ -258,7 +258,7 @@ def _check_shares(decision: Decision) -> None:
         low, high = getattr(decision, name)
         if not 0.0 <= low <= high <= 1.0:
             raise FormatError(f"{name} is from {low:g} to {high:g}, and not an interval in [0, 1]")
-    if decision.precision is decision.npv is decision.cost is None:
+    if all(goal is None for goal in (decision.precision, decision.npv, decision.cost)):
         raise FormatError("precision, npv and cost are all null; a decision has one of them")
     for name in ("n_positive", "n_pilot"):
         if not 0 <= getattr(decision, name) <= decision.n_samples:
