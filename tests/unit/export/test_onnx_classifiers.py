@@ -269,7 +269,7 @@ def test_probabilities_that_rounding_carried_out_of_their_range(kind: str) -> No
     inside = (expected >= 0.0) & (expected <= 1.0)
     np.testing.assert_array_equal(bits(served[inside]), bits(model.predict(scores[inside])))
     assert np.isnan(served[~inside]).all()
-    # Rows that do not sum to 1 are no probabilities, and are taken as they are, as is what stands alone.
+    # Rows that do not sum to 1 are not probabilities; they are taken as they are, as is what stands alone.
     margins = np.stack([-given, given], axis=1).astype(rows.dtype)
     np.testing.assert_array_equal(onnx_scores(session_of(graph), margins), margins[:, 1])
     any_score = fb.BinnedModel.from_parts(edges=[0.0], values=[0.1, 0.9], score_range=None)
