@@ -713,8 +713,8 @@ FASTBIN_API fastbin_status fastbin_stream_create(const fastbin_model *model, fas
 /* The same, but going on from the tally of the model, which must have one and be unweighted, and whose r must all be 0, as it
    is otherwise conditioned on where the edges fell, and without pool or population counts (else FASTBIN_ERROR_TALLY). The
    order of its samples is not known, so the stream has no running variance. The library does not check whether the samples of
-   the fit and the new ones may be counted together; the schemes UMD, UMS, CERTIFIED, CERTIFIED_FINE,
-   FIXED_WIDTH and EXPLICIT allow it. */
+   the fit and the new ones may be counted together; UMD, UMS, CERTIFIED, CERTIFIED_FINE, FIXED_WIDTH and
+   EXPLICIT allow it. */
 FASTBIN_API fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_stream **stream);
 
 /* Free a stream. NULL is allowed. */
@@ -755,9 +755,8 @@ FASTBIN_API fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream,
 
 /* Add what `other` has counted to `stream`. Their bins (edges, edge keys and score ranges) must be equal, as well as their
    events where both have one, and at most one of them may have gone on from the tally of its model; otherwise
-   FASTBIN_ERROR_ARGUMENT, and nothing is changed. Where one of them has an event, `stream` has it from then on: its partition
-   is another model then, as it is after going on from a tally. The running variance is unknown afterwards, unless one of the
-   two was empty: it depends on the order of all samples. O(n_steps). */
+   FASTBIN_ERROR_ARGUMENT, and nothing is changed. `stream` then has the event, and the tally, that one of them had. The running
+   variance is unknown, unless one of the two was empty: it depends on the order of all samples. O(n_steps). */
 FASTBIN_API fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other);
 
 /* A stream as bytes, to go on later or elsewhere, bit for bit; as fastbin_model_size(), _write() and _read(). */

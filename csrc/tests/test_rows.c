@@ -13,12 +13,8 @@
 
 /* Not `const`, so that compilers do not warn of scores that are filled in later. */
 static fastbin_rows rows_of(void *scores, size_t n) {
-  fastbin_rows rows;
-  memset(&rows, 0, sizeof rows);
-  rows.struct_size = sizeof rows;
+  fastbin_rows rows = rows_over(NULL, n);
   rows.scores = scores;
-  rows.score_stride = sizeof(double);
-  rows.n_rows = n;
   return rows;
 }
 

@@ -72,7 +72,7 @@ static void test_streams_count_in_bins(int n_steps, int n_bins, int with_keys) {
   fastbin_model_free(model);
 }
 
-/* The steps inside the bins are nothing to streams. */
+/* Streams count in bins, whatever the steps inside them. */
 static void test_streams_over_other_bins_are_not_merged(void) {
   static const int64_t others[] = {0, 3, 5}, counts[] = {4, 2, 3, 3, 2, 1, 5};
   fastbin_model_spec spec = stepped_spec();

@@ -242,14 +242,14 @@ class Decision(Table):
         made = cls(**read_object(document, "", _MEMBERS))
         if not made.reject_below <= made.accept_above:
             raise FormatError("reject_below is above accept_above; a score would be both")
-        _check_shares(made)
+        _check_numbers(made)
         if made.to_json() != decoded.removesuffix("\n"):
             raise FormatError("the text is not how to_json says this decision; write it by to_json")
         return made
 
 
-def _check_shares(decision: Decision) -> None:
-    """Refuse what no test can promise: texts may have been written by anyone."""
+def _check_numbers(decision: Decision) -> None:
+    """Refuse what no sequence of tests can come to: texts may have been written by anyone."""
     for name in ("precision", "npv", "delta"):
         value = getattr(decision, name)
         if value is not None and not 0.0 < value < 1.0:
@@ -268,7 +268,7 @@ def _check_shares(decision: Decision) -> None:
         if not test.n <= decision.n_samples - decision.n_pilot:
             raise FormatError(f"a test of the sequence has {test.n} rows, more than there are besides the pilot")
         if not 0 <= test.n_right <= min(test.n, most_right.get(test.band, 0)):
-            raise FormatError(f"a test of the sequence has {test.n_right} right decisions, more than rows of that label")
+            raise FormatError(f"a test of the sequence has {test.n_right} right decisions, more than rows with that label")
         if test.passed and not test.bound * test.n <= test.n_right:
             raise FormatError(f"a test of the sequence has the bound {test.bound:g}, above the frequency of right decisions")
     for band, threshold, nothing in (("accept", "accept_above", math.inf), ("reject", "reject_below", -math.inf)):

@@ -189,8 +189,8 @@ def group_table(
     -----
     The intervals are Clopper & Pearson's (1934), with the ends of docs/guarantees.md, F11, where one label differs from the
     others: so they hold for the average true probability of the rows of a group, too. They are at Sidak's level over the
-    disjoint groups of one column, and Bonferroni's over several columns. Calibration errors are biased
-    upwards by noise, those of small groups most: compare groups of one size, or see `audit_groups`. O(n log n) time.
+    disjoint groups of one column, and Bonferroni's over several columns. Calibration errors are biased upwards by noise, those
+    of small groups most: compare groups of one size, or see `audit_groups`. O(n log n) time.
 
     Examples
     --------

@@ -87,10 +87,9 @@ def validity_curve(
     Notes
     -----
     Blurred, because the rates are noisy: on average too low beyond the true gaps (ibid., section 2.1), and too high before
-    them. For distinct values with
-    counts or frequencies, comparisons with a double epsilon are exact: |1/3 - 0.2| <= epsilon is decided over the rationals,
-    where rounded differences would toss a coin at the jumps. With bins of several values, or importance weights, gaps carry
-    ordinary rounding errors of a few units in the last place. O(n log n) time, O(n) memory.
+    them. For distinct values with counts or frequencies, comparisons with a double epsilon are exact: |1/3 - 0.2| <= epsilon is
+    decided over the rationals, where rounded differences would toss a coin at the jumps. With bins of several values, or
+    importance weights, gaps carry ordinary rounding errors of a few units in the last place. O(n log n) time, O(n) memory.
 
     Examples
     --------

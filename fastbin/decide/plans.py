@@ -591,7 +591,10 @@ class LabelPlan(State, Table):
 
 
 def _parts_of(state: dict[str, Any]) -> tuple[_Design, list[list[Any]], list[Any]]:
-    """The parts of a plan in a text that anyone may have written; some error where `plan_labels` makes no such plan."""
+    """The parts of a plan in a text that anyone may have written; some error where `plan_labels` makes no such plan.
+
+    The kinds of `fastbin._base.json_kinds` do not serve: plans have -0.0, and integers of 64 bits, as they are.
+    """
     numbers, counts, rows, labels = state["edges"] + state["guesses"], state["pool_counts"], state["rows"], state["labels"]
     n_bins, ids = len(state["edges"]) + 1, [row for own in rows for row in own]
     _require("lengths", {*map(len, (counts, state["guesses"], rows, labels))} == {n_bins})

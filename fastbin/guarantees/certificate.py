@@ -349,7 +349,7 @@ class Certificate(Stated):
         conditional: in all bins at once, |true frequency of label 1 - value| <= epsilon (Gupta & Ramdas 2021, Definition 2).
         marginal: the same for the bin of the next sample (Definition 1). ece: the expected calibration error is at most epsilon
         (Definition 3). expected-ece: its mean over calibration sets is. ratio: in all bins at once, the true frequency of label
-        1 is at most epsilon times the value, and at least the value divided by it. (With steps inside bins their value is the
+        1 is at most epsilon times the value, and at least the value divided by it. (The value of a bin with steps is the
         average served.) mean-error, if the truth rises with the score: the mean of |true probability at the score - value| over
         what is served is at most epsilon; mean-overestimate and -underestimate: of the value's excess, and of what it lacks.
     bound : str

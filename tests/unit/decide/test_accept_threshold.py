@@ -222,7 +222,7 @@ def changed(text: str, **members: Any) -> str:
         ({"n_pilot": -1}, "n_pilot is -1, and not from 0 to n_samples"),
         ({"n_samples": 1}, "n_positive is "),
         ({"n_pilot": 4000, "n_samples": 4000}, "rows, more than there are besides the pilot"),
-        ({"n_positive": 0}, "right decisions, more than rows of that label"),
+        ({"n_positive": 0}, "right decisions, more than rows with that label"),
         ({"precision": None, "npv": None}, "precision, npv and cost are all null"),
         ({"n_positive": 10**9}, "n_positive is 1000000000, and not from 0 to n_samples"),
         ({"sequence": []}, "for which the sequence has no test that passed"),
