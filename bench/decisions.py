@@ -21,7 +21,7 @@ from scipy.stats import binom
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
 
 from machine import machine  # noqa: E402
-from simulation.deciding import DELTA, DESIGNS, Design  # noqa: E402
+from simulation.deciding import DELTA, DESIGNS, Design, falls_short  # noqa: E402
 
 from fastbin.decide import accept_threshold  # noqa: E402
 
@@ -77,7 +77,7 @@ def figures(design: Design, contestant: Contestant, runs: int) -> tuple[float, f
     found = []
     for _ in range(runs):
         accepted, right = law.between(contestant(*design.draw(rng), design.target), np.inf)
-        found.append((accepted, right < design.target * accepted))
+        found.append((accepted, falls_short(right, design.target, accepted)))
     shares, broken = np.mean(found, axis=0)
     return float(shares), float(broken)
 

@@ -6,6 +6,10 @@ control characters as escapes.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +35,25 @@ class FastbinWarning(UserWarning):
 
     def __str__(self) -> str:
         return printable(super().__str__(), keep="\n\t")
+
+
+_is_quiet: ContextVar[bool] = ContextVar("_is_quiet", default=False)
+
+
+def warn(message: str | FastbinWarning, stacklevel: int) -> None:
+    """Warn as if the function that calls this did, or one further up."""
+    if not _is_quiet.get():
+        warnings.warn(message, FastbinWarning, stacklevel=stacklevel + 1)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """No warning by `warn` in this thread: filters of the standard library are of the process, and threads mix them up."""
+    token = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
 
 
 class Wording(NamedTuple):

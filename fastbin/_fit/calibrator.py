@@ -6,7 +6,6 @@ scikit-learn's habits (parameters stored unchanged, `get_params`, fitted attribu
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
@@ -18,7 +17,7 @@ from fastbin._base.array_types import Array, Float64s, SeriesT
 from fastbin._base.checks import UNIT, check_score_range
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import FastbinWarning, InputError, InputTypeError, NotFittedError
+from fastbin._base.errors import InputError, InputTypeError, NotFittedError, warn
 from fastbin._base.suspicions import HARD_LABELS, LEVEL, on_falling
 from fastbin._core.fit import lower_half
 from fastbin._fit.quantiles import Source
@@ -265,7 +264,7 @@ class Calibrator(Estimator[BinnedModel]):
     def _warn(self, message: str, stacklevel: int) -> None:
         """Warn as if the function that calls this did, or one further up."""
         if self._told is None:
-            warnings.warn(message, FastbinWarning, stacklevel=stacklevel + 1)
+            warn(message, stacklevel=stacklevel + 1)
         else:
             self._told.append(message)
 

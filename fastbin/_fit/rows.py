@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -321,7 +322,7 @@ IMPORTANCE = "importance weights (floats)"
 def as_batches(batches: Any) -> Batches:
     """A function that gives all batches anew: the caller's own, or one that iterates again."""
     if callable(batches):
-        return batches
+        return partial(_called, batches)
     if isinstance(batches, (str, bytes, os.PathLike)):
         remedy = "pass a function that gives batches of arrays, or a list of them; engines.fit takes the path of a file"
         raise InputTypeError(f"is {batches!r:.100}", remedy, argument="batches")
@@ -331,6 +332,15 @@ def as_batches(batches: Any) -> Batches:
             "returns a new iterator at each call, or a list"
         )
     return lambda: batches
+
+
+def _called(function: Batches) -> Iterable[tuple[Any, ...]]:
+    """The batches that a function gives."""
+    given = function()
+    if not isinstance(given, Iterable):
+        remedy = "return an iterator of batches, or a list of them"
+        raise InputTypeError(f"returned {given!r:.100}", remedy, argument="batches")
+    return given
 
 
 class BatchesSource(Source):

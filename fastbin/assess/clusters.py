@@ -8,7 +8,6 @@ of a random cluster, in which every cluster counts once, however many rows it ha
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import as_cells, in_one_code
 from fastbin._base.checks import check_alpha, check_same_length, check_seed
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.errors import InputError, warn
 from fastbin._base.frames import check_same_index
 from fastbin._base.shown import outwards, rounded_down, rounded_up
 from fastbin._base.table import Columns, Table
@@ -140,7 +139,7 @@ class Agreement(NamedTuple):
     def warn(self, stacklevel: int) -> None:
         """A FastbinWarning where rows of a cluster agree."""
         if self.design_effect >= WORTH_A_WARNING and self.p_value < TEST_LEVEL:
-            warnings.warn(f"rows of a cluster agree: {self}", FastbinWarning, stacklevel=stacklevel + 1)
+            warn(f"rows of a cluster agree: {self}", stacklevel=stacklevel + 1)
 
 
 def agreement_of(values: Float64s, cluster: Any, seed: int | None = None) -> Agreement:

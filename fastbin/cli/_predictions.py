@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from fastbin._base.checks import check_seed
-from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.errors import InputError, without_warnings
 from fastbin.cli._console import is_typed, working
 from fastbin.cli._files import FileDigests, display_name
 from fastbin.cli._tables import RowOptions, subject_of
@@ -90,8 +89,7 @@ def validate_file(
             ("cluster", asked.cluster))},
     )  # fmt: skip
     files = digests.of_table(table)
-    with working("testing"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FastbinWarning)  # what is shown says how rows of a cluster agree
+    with working("testing"), without_warnings():  # what is shown says how rows of a cluster agree
         counts = count_table(table, names, positive=rows.positive, seed=check_seed(seed))
         digests.check_unchanged()
         files = files or {display_name(file): digests.piped().hex()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.errors import InputError, without_warnings
 from fastbin._base.shown import rounded_up
 from fastbin.cli import _options as options
 from fastbin.cli import _show
@@ -159,8 +158,7 @@ def check_column(
         check_apart("grade" if argument == "by" else argument, name, label=columns["labels"])
     read = read_rows(table, columns, texts, label="labels", positive=rows.positive, whole=("sample_weight",))
     arrays, keys = read.arrays, {argument: as_keys(text) for argument, text in read.texts.items()}
-    with errors_in(table, columns | texts), working("testing"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FastbinWarning)  # what is printed says it
+    with errors_in(table, columns | texts), working("testing"), without_warnings():  # what is printed says it
         check = check_predictions(
             arrays["p"], arrays["labels"], keys.get("by"), side, test_level=test_level,
             sample_weight=arrays.get("sample_weight"), cluster=keys.get("cluster"),

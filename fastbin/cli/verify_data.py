@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fastbin._base.checks import check_same_event
-from fastbin._base.errors import FastbinWarning
+from fastbin._base.errors import without_warnings
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, say_json, working
 from fastbin.cli._files import FileDigests, check_inputs, display_name, load_whole
@@ -64,8 +63,7 @@ def command(model: str, file: str, as_json: bool, quiet: bool, rows: RowOptions)
     estimator = estimator_of(loaded)
     table = rows.open(file, watch=digests.watch)
     files = digests.of_table(table)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FastbinWarning)  # of which the first fit has told
+    with without_warnings():  # of which the first fit has told
         found = compare(loaded, _fit_again(loaded, estimator, table, rows))
     digests.check_unchanged()
     files = files or {display_name(file): digests.piped().hex()}

@@ -173,7 +173,10 @@ def count(
     groups: dict[Any, BinCounts] = {}
     if by is not None:
         seen = [value for value, counts in tally.tables.items() if counts.any()]  # not those whose rows all stand 0 times
-        ordered = sorted(seen, key=lambda value: (value is None, 0 if value is None else value))
+        try:
+            ordered = sorted(seen, key=lambda value: (value is None, 0 if value is None else value))
+        except TypeError:
+            raise InputTypeError(f"{by} holds values of several types; cast the column to text") from None
         groups = {value: _counts_of(tally.tables[value][:, :n_bins], label, {}) for value in ordered}
     in_all = sum((part[:, :n_bins] for part in tally.tables.values()), np.zeros((2, n_bins), np.int64))
     return _counts_of(in_all, label, groups)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Any, NoReturn
@@ -20,7 +19,7 @@ from fastbin._base.checks import (
     event_of,
     too_many_samples,
 )
-from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
+from fastbin._base.errors import InputError, InputTypeError, warn
 from fastbin._fit.calibrator import Calibrator, Estimator, check_binary
 from fastbin._fit.quantiles import CHANGED
 from fastbin._fit.rows import BatchesSource, Progress, Rows, limits_of
@@ -29,7 +28,7 @@ from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.multi.cells import Given
 from fastbin.multi.segmented import SegmentedBinning
-from fastbin.tables.columns import check_segments, column_of, scores_of, sum_of, weights_of
+from fastbin.tables.columns import check_segments, column_of, scores_of, sum_of, weights_of, with_integers
 from fastbin.tables.frames import Names
 from fastbin.tables.labels import (
     INFINITE,
@@ -154,7 +153,7 @@ def fit_columns(
             source = StreamSource(rows, Names(**called), _score_range(method), positive, progress)
             model = _fit_stream(method, source, told)
     for text in told:
-        warnings.warn(text, FastbinWarning, stacklevel=3)
+        warn(text, stacklevel=3)
     return model
 
 
@@ -188,6 +187,7 @@ def _fit_stream(method: Calibrator | SegmentedBinning, source: StreamSource, tol
     weight = {"sample_weight": weights[0]} if weights else {}
     if isinstance(method, SegmentedBinning):
         segment = str(source.names.segment)
+        segments = with_integers(segments)
         check_segments(segments, segment)
         return method._fit_columns(Given(scores, labels, *weights), segments, told, segment).model_
     return method.fit(scores, labels, **weight).model_
@@ -281,6 +281,8 @@ class StreamSource(BatchesSource):
         if not batches:
             raise InputError(f"{self.stream.path} has no rows; a calibrator needs samples")
         reading.check()
+        if any(part.type != segments[0].type for part in segments):
+            raise InputTypeError(f"{self.names.segment} holds values of several types, and keys are all integers or all texts")
         keys = pyarrow().chunked_array(segments).combine_chunks() if segments else None
         return [np.concatenate(column) for column in zip(*batches, strict=True)], keys
 

@@ -20,7 +20,7 @@ from fastbin.export.lookup import SqlTables
 from fastbin.export.sql import sql, sql_set
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.tables.columns import CAST_SCORES, is_text, scores_of
+from fastbin.tables.columns import CAST_SCORES, is_text, scores_of, with_integers
 from fastbin.tables.opening import Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, is_whole, sql_table
 from fastbin.tables.table import as_plain, check_column, natively, polars, pyarrow, with_plain_names
@@ -379,11 +379,11 @@ def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, ke
     with np.errstate(invalid="ignore"):
         missing = np.isnan(column)
         numbers, known = (None, None) if cells is None else _find_models(model, cells)
-        low, high, fallback = _ranges(model, numbers)
+        low, high, fallback = _ranges(model, numbers, known)
         inside = (column >= low) & (column <= high)
     reasons = np.where(missing, NO_SCORE, np.where(inside, 0, OUTSIDE)).astype(np.uint8)
     if known is not None:
-        reasons[~known] = UNKNOWN
+        reasons[(reasons == 0) & ~known] = UNKNOWN
     key_array = None
     if keys is not None:
         key_array, has_key = _key_array(keys)
@@ -401,14 +401,16 @@ def needs_key(model: BinnedModel | ModelSet) -> bool:
     return any(own.needs_key for own in models_of(model))
 
 
-def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None) -> tuple[Any, Any, Any]:
-    """Where the scores of rows must lie, and a score for each that does."""
+def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None, known: Bools | None) -> tuple[Any, Any, Any]:
+    """Where the scores of rows must lie, in any model of a set where their own is not known, and a score for each that does."""
     if isinstance(model, BinnedModel):
         low, high, _ = limits_of(model)
         return low, high, min(max(low, 0.0), high)
     ends = np.array([limits_of(own)[:2] for own in models_of(model)])
-    low, high = ends[numbers].T  # the pool is number -1, and the last
-    return low, high, np.minimum(np.maximum(low, 0.0), high)
+    lows, highs = ends[numbers].T  # the pool is number -1, and the last
+    if known is not None and not known.all():
+        lows, highs = np.where(known, lows, ends[:, 0].min()), np.where(known, highs, ends[:, 1].max())
+    return lows, highs, np.minimum(np.maximum(lows, 0.0), highs)
 
 
 def as_arrow(column: Any) -> Any:
@@ -435,6 +437,7 @@ def _floats(column: Any) -> Float64s:
 
 def _find_models(models: Any, cells: Any) -> tuple[Int32s, Bools]:
     """The number of the model of each row (-1: the pool), and whether it has one; an empty text is a cell that is missing."""
+    cells = with_integers(cells)
     pa, kind = pyarrow(), cells.type
     try:
         coded = cells if pa.types.is_dictionary(kind) else cells.dictionary_encode()

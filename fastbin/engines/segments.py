@@ -50,12 +50,13 @@ def fit_segments(
 
     def fit_all(cells: BinaryMethod, kind: CellKind) -> FittedSet:
         keys, totals = query.totals()
+        n_rows = int(totals.n_rows.sum())
         parts = parts_of(cells, keys, totals.n_samples, kind)
         if progress is not None:
-            progress(1, totals.n_rows)
+            progress(1, n_rows)
         sources = query.boundaries(keys, totals, parts)
         if progress is not None:
-            progress(2, totals.n_rows)
+            progress(2, n_rows)
         told_by: Told = []
         level = kind.fall_level(len(parts))
         models = [_fit_part(part, source, told_by, level, kind.event) for part, source in zip(parts, sources, strict=True)]
@@ -72,11 +73,12 @@ def _fit_part(part: CellPart, source: _KnownGroups, told: Told, fall_level: floa
 
 
 class _Totals(NamedTuple):
-    """The samples of each segment, in the order of the keys."""
+    """The samples of each segment, in the order of the keys, its rows, and how many of these have a score of 0 or 1."""
 
     n_samples: Int64s
     n_positive: Int64s
-    n_rows: int
+    n_rows: Int64s
+    n_hard: Int64s
 
 
 class _Query(NamedTuple):
@@ -125,7 +127,8 @@ class _Query(NamedTuple):
         """The keys, ascending, and what they hold; bad rows are refused."""
         query = (
             "SELECT s.c_segment, count(*) AS n_rows, CAST(sum(s.c_good) AS BIGINT) AS n_good, "
-            "CAST(sum(s.c_weight) AS DECIMAL(38, 0)) AS n_samples, CAST(sum(s.c_one) AS DECIMAL(38, 0)) AS n_positive "
+            "CAST(sum(s.c_weight) AS DECIMAL(38, 0)) AS n_samples, CAST(sum(s.c_one) AS DECIMAL(38, 0)) AS n_positive, "
+            "sum(CASE WHEN s.c_score IN (0, 1) THEN 1 ELSE 0 END) AS n_hard "
             f"FROM {SOURCE} AS s GROUP BY s.c_segment"
         )
         found = self.rows.run(query).fetched()
@@ -137,15 +140,14 @@ class _Query(NamedTuple):
             refuse([Fault(self.segment, MISSING, missing)], n_rows)
         if not found:
             raise InputError("table has no rows; a calibrator needs samples")
-        by_key = {row[0]: (int(row[3]), int(row[4])) for row in found}
-        n_samples = sum(samples for samples, _ in by_key.values())
+        by_key = {row[0]: (int(row[3]), int(row[4]), int(row[1]), int(row[5])) for row in found}
+        n_samples = sum(own[0] for own in by_key.values())
         if n_samples > MOST_SAMPLES:
             raise too_many_samples(self.columns.weight)
         if n_samples == 0:
             raise no_samples(self.columns.weight)
         keys = in_order(sorted(by_key), f"a key of {self.segment}", are_rows=False)  # groups come in any order
-        samples, ones = (np.array(column, np.int64) for column in zip(*map(by_key.__getitem__, keys), strict=True))
-        return keys, _Totals(samples, ones, n_rows)
+        return keys, _Totals(*np.array([by_key[key] for key in keys], np.int64).T)
 
     def boundaries(self, keys: list[Key], totals: _Totals, parts: list[CellPart]) -> list[_KnownGroups]:
         """For each part the groups at its boundaries, as a source that answers for all its rows."""
@@ -164,7 +166,8 @@ class _Query(NamedTuple):
                 raise InputError(CHANGED)
             samples, ones = _alternating(below, equal, part.n_samples), _alternating(below_ones, equal_ones, n_positive)
             own = score[bounds[number] : bounds[number + 1]]
-            found.append(_KnownGroups(limits_of(self.columns.score_range), own, samples, ones))
+            n_rows, n_hard = (int(column[part.numbers].sum()) for column in (totals.n_rows, totals.n_hard))
+            found.append(_KnownGroups(limits_of(self.columns.score_range), own, samples, ones, n_rows, n_hard))
         return found
 
     def _ask(self, keys: list[Key], parts: list[CellPart], asked: list[int], n_bins: list[int]) -> Array:
@@ -242,14 +245,13 @@ class _KnownGroups(Source):
     score: Float64s  # of the groups
     n_samples: Int64s  # of the cells
     n_positive: Int64s
+    n_rows: int
+    n_hard: int  # rows with a score of 0 or 1
     value_limit: int = 0  # nothing is listed
 
     @property
     def has_hard_labels(self) -> bool:
-        """Seen where no row lies in a gap, as then the scores of all rows are known."""
-        known = self.n_samples[1::2] > 0
-        is_many = self.n_samples.sum() >= MANY and not self.n_samples[::2].any()
-        return bool(is_many and np.isin(self.score[known], (0.0, 1.0)).all())
+        return MANY <= self.n_rows == self.n_hard
 
     def answer(self, plan: Plan) -> Answer:
         """The answer to the first and only plan."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,7 +14,7 @@ import numpy as np
 
 from fastbin._base import html
 from fastbin._base.checks import check_choice, check_same_event
-from fastbin._base.errors import FastbinWarning, InputError, InputTypeError, Wording
+from fastbin._base.errors import InputError, InputTypeError, Wording, without_warnings
 from fastbin._base.shown import printable
 from fastbin._base.table import Columns, Table
 from fastbin._core.fields import PARTS
@@ -178,8 +177,7 @@ def verify_data(
         check_same_event(fitted.event, positive)
     method = estimator_of(fitted, calibrator)
     _check_given(method, table, score=score, label=label, weight=weight, segment=segment, positive=positive, engine=engine)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FastbinWarning)  # of which the first fit has told
+    with without_warnings():  # of which the first fit has told
         if table is None:
             arrays = {"segments": segment, "sample_weight": weight, "positive": positive}
             given = {name: value for name, value in arrays.items() if value is not None}

@@ -79,8 +79,8 @@ def postgresql_text(text: str) -> str:
 
 
 def spark_text(text: str) -> str:
-    """Quotes, backslashes and controls by their numbers, as it is a setting what a backslash means."""
-    pieces = re.split(r"([\\'\x00-\x1f\x7f])", text)
+    """Some characters by their numbers: it is a setting what a backslash means, and ${name} in any text of SQL is replaced."""
+    pieces = re.split(r"([\\'$\x00-\x1f\x7f])", text)
     parts = [f"char({ord(piece)})" if i % 2 else f"'{piece}'" for i, piece in enumerate(pieces) if piece]
     return parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})" if parts else "''"
 

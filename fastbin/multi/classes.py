@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -30,7 +29,7 @@ from fastbin._base.checks import (
     check_scores,
 )
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, warn
 from fastbin._base.frames import check_same_index, columns_of, like
 from fastbin._base.signatures import alpha_by_name
 from fastbin._base.suspicions import LEVEL
@@ -267,7 +266,7 @@ class TopLabelBinning(ClassBinning):
         fitted = fit_set(method, Given(scores, is_right, sample_weight), keys, cells, kind, columns)
         self.model_ = fitted.models
         for text in fitted.warnings:
-            warnings.warn(text, FastbinWarning, stacklevel=3)
+            warn(text, stacklevel=3)
         return self
 
     def predict(self, P: Any, *, tie_keys: Any = None, seed: int | None = None) -> tuple[Array, Float64s]:
@@ -398,7 +397,7 @@ class ClassWiseBinning(ClassBinning):
         models, told = fit_each(method, matrix, classes, truth, sample_weight)
         self.model_ = ModelSet._of(models, kind="class-wise", columns=classes, provenance=provenance_of(self, method))
         for text in FittedSet(self.model_, told).warnings:
-            warnings.warn(text, FastbinWarning, stacklevel=2)
+            warn(text, stacklevel=2)
         return self
 
     def predict(self, P: Any, *, tie_keys: Any = None, seed: int | None = None) -> Float64s:

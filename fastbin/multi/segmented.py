@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_choice, check_same_length, event_of
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import ArgumentError, FastbinWarning, InputError, Wording, by_name
+from fastbin._base.errors import ArgumentError, InputError, Wording, by_name, warn
 from fastbin._base.frames import check_same_index
 from fastbin._base.signatures import alpha_by_name
 from fastbin._fit.calibrator import FIT_PARAMETERS, Estimator, asks_model
@@ -110,7 +109,7 @@ class SegmentedBinning(Estimator[ModelSet]):
         told: list[str] = []
         self._fit_columns(Given(scores, labels, sample_weight, positive), segments, told)
         for text in told:
-            warnings.warn(text, FastbinWarning, stacklevel=2)
+            warn(text, stacklevel=2)
         return self
 
     def _fit_columns(self, given: Given, segments: Any, told: list[str], name: str = "segments") -> Self:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -13,7 +12,7 @@ from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import check_matrix, refuse_other_order
 from fastbin._base.checks import check_count, check_flag, check_sample_weight
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.errors import InputError, warn
 from fastbin._base.frames import columns_of, like
 from fastbin._fit.calibrator import Estimator, asks_model
 from fastbin._fit.edges import FEWER_BINS
@@ -143,7 +142,7 @@ class VectorCalibration(Estimator[VectorModel]):
         self.model_ = VectorModel._of(models, fitted._replace(**evidence), provenance=provenance)
         # Ties cost bins of the models, and not those of the certificate.
         for text in warnings_of([each for each in told if not each[1].startswith(FEWER_BINS)], len(models)):
-            warnings.warn(text, FastbinWarning, stacklevel=2)
+            warn(text, stacklevel=2)
         return self
 
     def predict(self, P: Any) -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from fastbin._base.checks import check_seed
-from fastbin._base.errors import FastbinError, FastbinWarning, FormatError
+from fastbin._base.errors import FastbinError, FormatError, without_warnings
 from fastbin._base.json_kinds import refused
 from fastbin.assess.clusters import Agreement
 from fastbin.assess.counted import CanonicalCounts, NamedColumns
@@ -103,8 +102,7 @@ def from_rows(content: Mapping[str, Any], table: Any, *, is_of_counts: bool = Fa
         raise FormatError("the report does not name the columns of its rows; make it anew from the file")
     clusters = _clusters_of(content)
     seed = 0 if clusters is None else check_seed(clusters.seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FastbinWarning)  # the report says it
+    with without_warnings():  # the report says it
         counts = count_table(table, NamedColumns(**columns), positive=source.get("positive"), seed=seed)
     return validate(counts, _options_of(content))
 

@@ -10,14 +10,13 @@ processor, which NumPy's exponentials and LAPACK's solvers do not.
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.checks import ScoreRange, are_probabilities
-from fastbin._base.errors import FastbinWarning
+from fastbin._base.errors import FastbinWarning, warn
 from fastbin._core.fit import fit_map as fit_in_c
 from fastbin._core.fit import fit_steps as fit_steps_in_c
 from fastbin._core.fit import pool_steps
@@ -65,7 +64,7 @@ def tell_of(wrong: int) -> None:
                 f"the map {name!r} did not converge: the parameters reached so far are served, and may calibrate badly (which "
                 "a certificate allows for); isotonic regression needs no iteration"
             )
-            warnings.warn(FastbinWarning(text, of_convergence=True), stacklevel=3)
+            warn(FastbinWarning(text, of_convergence=True), stacklevel=3)
 
 
 def value_steps(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +26,7 @@ from fastbin._base.checks import (
     event_of,
 )
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.errors import InputError, warn
 from fastbin._base.frames import check_same_index, like
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.edges import (
@@ -283,7 +282,7 @@ class ImportanceWeightedBinning(Calibrator):
         left = found.partition.n_bins
         counts = np.bincount(found.bins[found.bins >= 0], minlength=left)
         if ties == "whole" and ties_cost_bins(counts, found.origin.get("tie_counts"), n_bins):
-            warnings.warn(on_fewer_bins(left, n_bins), FastbinWarning, stacklevel=3)
+            warn(on_fewer_bins(left, n_bins), stacklevel=3)
         return found
 
     def interval(

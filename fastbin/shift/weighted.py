@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from fastbin._base.checks import (
     check_scores,
     refuse_first,
 )
-from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, warn
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import Partition, tally_bins
@@ -77,10 +76,9 @@ def limit_to_unit(estimates: Float64s, partition: Partition) -> Float64s:
     above = estimates > 1.0
     if above.any():
         b = int(np.argmax(above))
-        warnings.warn(
+        warn(
             f"the estimate of {partition.describe(b)} is {estimates[b]:.4g}, above 1, and is served as 1; "
             "estimator='self-normalised' stays within [0, 1]",
-            FastbinWarning,
             stacklevel=3,
         )
     return np.minimum(estimates, 1.0)

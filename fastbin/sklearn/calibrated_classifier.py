@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from numbers import Integral
@@ -21,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import Key, divided_by_sums
 from fastbin._base.checks import MOST_EVENT_BYTES, check_choice, check_event, event_of
-from fastbin._base.errors import FastbinWarning, GuaranteeError, InputError, InputTypeError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError, warn
 from fastbin._model.parts import At, Parts
 from fastbin.guarantees.certificate import ABOUT
 from fastbin.multi import ClassWiseBinning
@@ -215,9 +214,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             split = self._split(rows.whole, draws)  # the first draw, so that no option of the estimator changes it
             training = self._training(estimator, classes, side.column, draws, sample_weight, fit_params)
             if rows.whole.weights is not None and not (training.takes_weights or get_config()["enable_metadata_routing"]):
-                warnings.warn(
+                warn(
                     f"fit of {type(estimator).__name__} takes no sample_weight, so the weights serve its calibrator alone",
-                    FastbinWarning,
                     stacklevel=2,
                 )
             if split is None:

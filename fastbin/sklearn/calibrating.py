@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +10,7 @@ from sklearn.base import clone
 
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s
 from fastbin._base.checks import UNIT
-from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.errors import InputError, warn, without_warnings
 from fastbin._fit.calibrator import Calibrator, changed
 from fastbin._fit.edges import rows_fingerprint
 from fastbin.binning.certified import CertifiedCalibration
@@ -47,7 +46,7 @@ class CalibrationRows(NamedTuple):
             fitted, told = clone(calibrator), Told()
             fit_named(fitted, check_values(Given(scores, self.columns, self.weights), fitted), "the calibrator", told)
             for _, text in told:
-                warnings.warn(text, FastbinWarning, stacklevel=4)
+                warn(text, stacklevel=4)
             return fitted
         options, truth = {"calibrator": calibrator, "classes": self.names.tolist()}, self.names[self.columns]
         if self.multiclass != "top-label":
@@ -61,8 +60,7 @@ class CalibrationRows(NamedTuple):
         """The vectors that share out what a top label leaves to the other classes; none where nothing asks for them."""
         if self.scores.ndim == 1 or self.multiclass != "top-label":
             return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FastbinWarning)  # of the same rows as those of the calibrator
+        with without_warnings():  # of the same rows as those of the calibrator
             fitted = VectorCalibration(classes=self.names.tolist())
             return fitted.fit(self.scores, self.names[self.columns], self.weights).model_
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -20,7 +19,7 @@ from sklearn.utils.validation import _check_method_params
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.cells import check_matrix
 from fastbin._base.checks import check_sample_weight, is_missing, plain_value
-from fastbin._base.errors import FastbinWarning, InputError, InputTypeError
+from fastbin._base.errors import InputError, InputTypeError, warn
 from fastbin._base.frames import check_same_index, refuse_masked, with_numbers_kept
 
 
@@ -135,7 +134,7 @@ class Training:
             X, _ = _safe_split(self.estimator, rows.X, None, test, train)
             if missing:
                 text = f"class {missing[0]!r} is missing from {where}, so its test rows give it 0; take stratified folds"
-                warnings.warn(text, FastbinWarning, stacklevel=3)
+                warn(text, stacklevel=3)
                 scores.append(self._scores_of_some(fitted, X))
             else:
                 scores.append(scores_of(fitted, X, len(self.classes), self.column))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -217,7 +218,13 @@ def integers_of(weights: Any, name: str) -> Any:
     try:
         return weights.cast(pa.int64())
     except pa.ArrowInvalid:
-        raise too_many_samples(name) from None
+        least = pa.compute.min(weights).as_py()
+        raise (negative_weights(name, least) if least < 0 else too_many_samples(name)) from None
+
+
+def negative_weights(name: str, least: int | Decimal) -> InputError:
+    """The error of a weight below all that 64 bits hold, which are counted with the other bad rows."""
+    return InputError(f"{name} is negative (such as {least}); remove such rows")
 
 
 def real_weights(name: str, kind: object) -> InputTypeError:
@@ -226,6 +233,15 @@ def real_weights(name: str, kind: object) -> InputTypeError:
         f"{name} holds {kind}, real weights, and here weights are counts of equal rows: cast whole numbers to BIGINT; for "
         "importance weights read the columns, and pass sample_weight= in memory"
     )
+
+
+def with_integers(keys: Any) -> Any:
+    """Keys that are decimals without places as integers, where 64 bits hold them: DuckDB's sum of integers comes as such."""
+    pa = pyarrow()
+    try:
+        return keys.cast(pa.int64()) if pa.types.is_decimal(keys.type) and keys.type.scale <= 0 else keys
+    except pa.ArrowInvalid:
+        return keys
 
 
 def check_segments(column: Any, name: str) -> None:

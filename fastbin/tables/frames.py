@@ -15,7 +15,8 @@ from fastbin._base.array_types import Array
 from fastbin._base.checks import MOST_SAMPLES, too_many_samples
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputTypeError
-from fastbin.tables.table import in_native_order, is_pattern, polars_columns, pyarrow
+from fastbin.tables.columns import has_whole, integers_of, negative_weights
+from fastbin.tables.table import as_plain, in_native_order, is_pattern, polars_columns, pyarrow
 
 # What a column holds, where a fit can use it.
 FLOAT, INTEGER, BOOLEAN, TEXT = "real numbers", "integers", "booleans", "text"
@@ -116,7 +117,8 @@ class NarwhalsFrame:
         engine = frame.implementation
         if not (engine.is_pandas_like() or engine.is_pyarrow() or engine.is_dask()):
             return cls(frame)
-        return cls(frame, [name for name, dtype in frame.collect_schema().items() if dtype.is_decimal()])
+        schema = frame.collect_schema()
+        return cls(frame, [name for name in (names.score, names.weight) if name is not None and schema[name].is_decimal()])
 
     def kinds(self) -> dict[str, str]:
         nw = self._nw
@@ -178,19 +180,20 @@ class NarwhalsFrame:
         self, keys: Sequence[str], *, sums: Sequence[str] = (), ends: str | None = None, most: int | None = None
     ) -> dict[str, Array]:
         nw = self._nw
-        columns = {"rows": nw.len(), **{name: nw.col(name).sum() for name in sums}}
+        pa, columns = pyarrow(), {"rows": nw.len(), **{name: nw.col(name).sum() for name in sums}}
         if ends is not None:
             columns |= {"low": nw.col(ends).min(), "high": nw.col(ends).max()}
-        grouped = self._frame.group_by(*keys).agg(**columns)
-        if most is not None:
-            grouped = grouped.head(most)
-        answer = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
-        pa = pyarrow()
         try:
+            grouped = self._frame.group_by(*keys).agg(**columns)
+            if most is not None:
+                grouped = grouped.head(most)
+            answer = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
             table = answer.to_arrow()  # with an index of pandas, perhaps
+        except pa.ArrowNotImplementedError as error:
+            raise InputTypeError(f"a column of the table is of a type whose values are not compared: {error}") from error
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise InputTypeError(f"a column of the data frame holds values of several types: {error}") from error
-        return {name: table.column(name).to_numpy() for name in (*keys, *columns)}
+        return {name: _values_of(table.column(name)) for name in (*keys, *columns)}
 
     def _like(self, table: Mapping[str, Array]) -> Any:
         """A small table in the same engine."""
@@ -207,6 +210,12 @@ class NarwhalsFrame:
             return nw.from_native(dask.dataframe.from_pandas(pandas.DataFrame(dict(table)), npartitions=1))
         small = nw.from_dict(dict(table), backend=engine)
         return small.lazy() if isinstance(self._frame, nw.LazyFrame) else small
+
+
+def _values_of(column: Any) -> Array:
+    """A column of Arrow in NumPy, which has no times with a zone."""
+    has_zone = getattr(column.type, "tz", None) is not None
+    return np.array(column.to_pylist(), object) if has_zone else np.asarray(column.to_numpy())
 
 
 def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -> Any:
@@ -226,18 +235,29 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
 def _checked(table: Any, names: ColumnNames) -> Any:
     """An Arrow table whose scores that are integers are the nearest doubles, which Arrow refuses to make of great ones.
 
-    So are all numbers of 16 bits, which Arrow does not compare.
+    So are all numbers of 16 bits, which Arrow does not compare, as it does not compare views of texts; nor does it group what
+    `as_plain` makes plain.
     """
     pa = pyarrow()
     table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
     for at, field in enumerate(table.schema):
+        column = table.column(at)
         if pa.types.is_float16(field.type):
-            table = table.set_column(at, field.name, table.column(at).cast(pa.float64()))
+            plain = column.cast(pa.float64())
+        elif pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
+            plain = column.cast(pa.large_string() if pa.types.is_string_view(field.type) else pa.large_binary())
+        elif field.name == names.weight and has_whole(field.type) and not pa.types.is_boolean(field.type):
+            plain = integers_of(column, field.name)
+            least, greatest = pa.compute.min_max(plain).as_py().values()
+            if greatest is not None and greatest > MOST_SAMPLES:
+                raise too_many_samples(field.name)
+            if least is not None and least < -MOST_SAMPLES:
+                raise negative_weights(field.name, least)
+        else:
+            plain = as_plain(column)
+        if plain.type != field.type:
+            table = table.set_column(at, field.name, plain)
     types = table.schema
-    if names.weight is not None and pa.types.is_integer(types.field(names.weight).type):
-        greatest = pa.compute.max(table.column(names.weight)).as_py()
-        if greatest is not None and greatest > MOST_SAMPLES:
-            raise too_many_samples(names.weight)
     at = types.get_field_index(names.score)
     if not pa.types.is_integer(types.field(at).type):
         return table

@@ -228,12 +228,19 @@ def _refuse(table: Any) -> NoReturn:
 # ------------------------------------------------------------------------------------------------- one function a library
 
 
+def _same_in_all_sessions(name: str, kind: str) -> str:
+    """A column of DuckDB; a setting of the session says what of Arrow a HUGEINT becomes."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    return f"CAST({quoted} AS DECIMAL(38, 0)) AS {quoted}" if kind == "HUGEINT" else quoted
+
+
 def _of_duckdb(relation: Any) -> Stream | None:
     if not hasattr(relation, "project"):
         return None
 
     def read(names: list[str]) -> Iterator[Any]:
-        chosen = relation.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
+        kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        chosen = relation.project(", ".join(_same_in_all_sessions(name, kinds[name]) for name in names))
         with closing(chosen.to_arrow_reader(BATCH_ROWS)) as batches:
             yield from batches
 
@@ -254,7 +261,12 @@ def _of_polars(frame: Any) -> Stream | None:
         else:
             parts = chosen.collect().iter_slices(BATCH_ROWS)
         for part in parts:
-            yield from part.to_arrow().to_batches()
+            try:
+                batches = part.to_arrow().to_batches()
+            except pyarrow().ArrowInvalid as error:  # integers of 128 bits
+                told = ", ".join(map(str, error.args))
+                raise InputTypeError(f"the Polars frame has a column of a type that PyArrow has not: {told}") from error
+            yield from batches
 
     return Stream("the Polars frame", frame.collect_schema().names(), read)
 

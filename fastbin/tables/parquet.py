@@ -197,6 +197,8 @@ class IpcTable(Table):
                     batch = batch if columns is None else batch.select(list(columns))
                     self.done += len(batch)
                     yield from sliced([batch], chunk_rows)
+        except KeyError:  # columns that were there before
+            raise InputError(f"{self.path} was changed while it was read") from None
         except (arrow().ArrowInvalid, OSError) as error:
             raise InputError(f"{self.path} is damaged: {first_sentence(error)}") from None
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array
 from fastbin._base.checks import MOST_SAMPLES
-from fastbin._base.errors import InputTypeError
+from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.dialects import DIALECTS, Dialect
 from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.tables.opening import package_of
@@ -324,6 +324,12 @@ class SparkTable(SqlTable):
     @property
     def _has_arrow(self) -> bool:
         return hasattr(type(self.native), "toArrow")  # from Spark 4 on; an object of Spark Connect has every attribute
+
+    def quoted(self, name: str) -> str:
+        if "${" in name:
+            problem = f"the column {name!r} has ${{ in its name, which Spark replaces wherever it stands in SQL"
+            raise InputError(problem, "rename it: frame.withColumnRenamed, or another output=")
+        return super().quoted(name)
 
     def _of(self, native: Any) -> Self:
         return type(self)(native, self._partitions)

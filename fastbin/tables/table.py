@@ -160,26 +160,31 @@ def suffixes(path: str) -> tuple[str, str | None]:
 
 
 def in_native_order(frame: Any, names: Sequence[str]) -> Any:
-    """These columns of a frame of pandas or Dask, numbers in the byte order of this machine, which PyArrow takes alone.
+    """These columns of a frame of pandas or Dask, numbers in the byte order of this machine and none left out, for PyArrow.
 
     One by one, as older versions of pandas do not select several of the other order.
     """
     dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
-    swapped = {name: natively(frame[name]) for name in names if _is_swapped(dtypes[name])}
-    return (frame.assign(**swapped) if swapped else frame)[list(names)]
+    changed = {name: natively(frame[name]) for name in names if _is_foreign(dtypes[name])}
+    return (frame.assign(**changed) if changed else frame)[list(names)]
 
 
 def natively(column: Any) -> Any:
-    """A column of pandas or Dask whose numbers have the byte order of this machine."""
-    return column.astype(column.dtype.newbyteorder("=")) if _is_swapped(column.dtype) else column
+    """A column of pandas or Dask whose numbers have the byte order of this machine, and stand there one by one."""
+    if not _is_foreign(column.dtype):
+        return column
+    return column.astype(column.dtype.newbyteorder("=") if isinstance(column.dtype, np.dtype) else column.dtype.subtype)
 
 
-def _is_swapped(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype) and not dtype.isnative
+def _is_foreign(dtype: Any) -> bool:
+    is_sparse = type(dtype).__name__ == "SparseDtype"
+    return is_sparse or (isinstance(dtype, np.dtype) and not dtype.isnative)
 
 
 def as_plain(column: Any) -> Any:
-    """An Arrow array without a dictionary."""
+    """An Arrow array without a dictionary, its booleans, where they take a byte each, as booleans."""
+    if getattr(column.type, "extension_name", None) == "arrow.bool8":
+        return column.cast(pyarrow().bool_())
     return column.dictionary_decode() if pyarrow().types.is_dictionary(column.type) else column
 
 

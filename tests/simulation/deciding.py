@@ -12,6 +12,7 @@ from fastbin.decide import Decision, accept_threshold
 
 DELTA = 0.1
 CELLS = 20_000  # of the integrals: more than the breadth of a threshold's digits matters
+ROUNDING = 1e-9  # of the sums over them
 Truth = Callable[[np.ndarray], np.ndarray]
 
 
@@ -103,22 +104,27 @@ class Outcome(NamedTuple):
     coverage_missed: float
 
 
+def falls_short(part: float, share: float, whole: float) -> bool:
+    """Whether `part` is less than its share of the whole, by more than the sums may be off."""
+    return part < share * whole - ROUNDING
+
+
 def promises_hold(decision: Decision, law: Law) -> bool:
     """Whether what is said of the bands is true of this law."""
     accepted, right = law.between(decision.accept_above, math.inf)
     rejected, wrong = law.between(-math.inf, np.nextafter(decision.reject_below, -math.inf))
     if decision.cost is None:
-        kept = decision.precision is None or right >= decision.precision * accepted
-        return kept and (decision.npv is None or rejected - wrong >= decision.npv * rejected)
+        kept = decision.precision is None or not falls_short(right, decision.precision, accepted)
+        return kept and (decision.npv is None or not falls_short(rejected - wrong, decision.npv, rejected))
     share = decision.cost[0] / sum(decision.cost)
     ends = {"accept": math.inf, "reject": -math.inf}
     for test in decision.sequence:
         low, high = sorted((test.threshold, ends[test.band]))
         ends[test.band] = test.threshold
         mass, ones = law.between(low, high)
-        if test.band == "accept" and low >= decision.accept_above and ones < share * mass:
+        if test.band == "accept" and low >= decision.accept_above and falls_short(ones, share, mass):
             return False
-        if test.band == "reject" and high <= decision.reject_below and ones > share * mass:
+        if test.band == "reject" and high <= decision.reject_below and falls_short(mass - ones, 1.0 - share, mass):
             return False
     return True
 

@@ -251,6 +251,22 @@ def test_labels_in_place_of_scores_of_segments_in_engines(engine: str) -> None:
         assert len([text for text in texts if text.startswith("3 of 3 models") and "predicted labels" in text]) == expected
 
 
+def test_hard_scores_are_rows_and_not_samples() -> None:
+    """As in memory, 49 rows are few however often each was seen, and rows of weight 0 have scores, too."""
+    hard, few = (SCORES > 0.5).astype(float), np.arange(600) < 49
+    zero = np.where(np.arange(600) % 3 == 0, SCORES, hard)
+    for scores, rows, weights in ((hard, few, np.full(600, 10)), (zero, ~few, (zero == hard).astype(int))):
+        table = pa.table({"p": scores[rows], "y": LABELS[rows], "w": weights[rows], "g": np.zeros(rows.sum(), int)})
+        memory = told(
+            fb.multi.SegmentedBinning(fb.UniformMassBinning(2)).fit, scores[rows], LABELS[rows], np.zeros(rows.sum(), int),
+            weights[rows],
+        )  # fmt: skip
+        for engine in ("stream", "group-by"):
+            names = {"score": "p", "label": "y", "segment": "g", "weight": "w"}
+            assert told(ENGINES[engine], fb.UniformMassBinning(2), table, **names) == memory
+        assert not [text for text in memory if "predicted labels" in text]
+
+
 def test_labels_in_place_of_scores_of_segments() -> None:
     hard = (SCORES > 0.5).astype(float)
     texts = told(fb.multi.SegmentedBinning(fb.UniformMassBinning(2)).fit, hard, LABELS, SEGMENTS)

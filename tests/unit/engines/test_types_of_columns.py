@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -283,3 +285,114 @@ def test_an_example_has_the_fault_that_is_told(engine: str) -> None:
     message = r"p is infinite in 1 \(such as -inf\), p is outside \[0, 0.6\] in 1 \(such as 0.75\); leave"
     with pytest.raises(fb.InputError, match=message):
         fit(ENGINES[engine](table), calibrator=narrow, engine="stream" if engine == "stream" else "group-by")
+
+
+# ---------------------------------------------------------------------- types that few tables have
+
+
+def lossless(query: str) -> Any:
+    """A relation of a session in which a setting says that Arrow gets booleans as bytes, and great integers as opaque bytes."""
+    connection = duckdb.connect()
+    connection.register("given", pa.table({**COLUMNS, "w": np.arange(N) % 3}))
+    connection.execute("SET arrow_lossless_conversion = true")
+    return connection.sql(query)
+
+
+def test_a_setting_of_arrow_makes_no_difference() -> None:
+    relation = lossless("SELECT p, y, w::HUGEINT AS w FROM given")
+    weights = np.arange(N) % 3
+    expected = CALIBRATOR.fit(SCORES, LABELS, weights).model_
+    counts = np.bincount(MODEL.assign(SCORES), weights, MODEL.n_bins)
+    for engine in ("stream", "group-by"):
+        assert fit(relation, weight="w", engine=engine) == expected
+        assert np.array_equal(count(relation, weight="w", engine=engine).counts, counts)
+
+
+def test_the_sum_of_integers_is_a_key() -> None:
+    """DuckDB's is a HUGEINT, of which Arrow makes a decimal."""
+    models = fb.multi.SegmentedBinning(CALIBRATOR).fit(SCORES, LABELS, SEGMENTS).model_
+    connection = duckdb.connect()
+    connection.register("given", pa.table(COLUMNS))
+    relation = connection.sql("SELECT p, y, s::HUGEINT AS s FROM given")
+    for engine in ("stream", "group-by"):
+        assert fit(relation, segment="s", engine=engine).to_bytes() == models.to_bytes()
+        found = fb.engines.count(relation, models, score="p", cell="s", engine=engine).counts
+        assert np.array_equal(found, fb.engines.count(pa.table(COLUMNS), models, score="p", cell="s").counts)
+    far = connection.sql("SELECT p, y, s::HUGEINT + 1e30::HUGEINT AS s FROM given")
+    for engine in ("stream", "group-by"):
+        with pytest.raises(fb.FastbinError, match=r"segment is 's'|s.* is 1000000000000000"):
+            fit(far, segment="s", engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["auto", "group-by"])
+def test_booleans_of_a_byte_are_labels(engine: str) -> None:
+    bytes_each = pa.ExtensionArray.from_storage(pa.bool8(), pa.array(LABELS.astype(np.int8)))
+    assert fit(pa.table({"p": SCORES, "y": bytes_each}), engine=engine) == MODEL
+
+
+@pytest.mark.parametrize("engine", ["auto", "group-by"])
+def test_sparse_columns_of_pandas_are_dense(engine: str) -> None:
+    frame = pd.DataFrame({"p": pd.arrays.SparseArray(SCORES), "y": pd.arrays.SparseArray(LABELS.astype(int))})
+    assert fit(frame, engine=engine) == MODEL
+    assert np.array_equal(fb.engines.predict(frame, MODEL, score="p")["probability"], MODEL.predict(SCORES))
+
+
+@pytest.mark.parametrize("engine", ["stream", "group-by"])
+@pytest.mark.parametrize("kind", ["decimals", "decimal places below zero", "integers"])
+def test_weights_below_all_that_64_bits_hold_are_negative(kind: str, engine: str) -> None:
+    weights = {
+        "decimals": pa.array([Decimal(-10) ** 31, Decimal(1)], pa.decimal128(38, 0)),
+        "decimal places below zero": pa.array([Decimal("-3e2"), Decimal("1e2")], pa.decimal128(3, -2)),
+        "integers": pa.array([-(2**63), 1]),
+    }[kind]
+    with pytest.raises(fb.InputError, match=r"w is negative( in 1)? \(such as -"):
+        weighted(engine if engine == "stream" else "pyarrow", weights)
+
+
+def test_decimals_of_places_below_zero_are_weights() -> None:
+    weights = pa.array([Decimal("3e2"), Decimal("1e2")], pa.decimal128(3, -2))
+    assert weighted("pyarrow", weights).n_samples == weighted("stream", weights).n_samples == 400
+
+
+@pytest.mark.parametrize("engine", ["auto", "group-by"])
+def test_labels_are_compared_as_what_they_are(engine: str) -> None:
+    """Decimals as decimals, times with their zone."""
+    times = pd.to_datetime(np.where(LABELS, "2020-01-01", "2021-01-01"))
+    cases: list[tuple[Any, Any]] = [
+        (pa.array([Decimal("2.1") if label else Decimal("1.5") for label in LABELS]), Decimal("2.1")),
+        (times.tz_localize("UTC"), datetime(2020, 1, 1, tzinfo=timezone.utc)),
+        (pa.array(np.where(LABELS, "yes", "no").tolist(), pa.string_view()), "yes"),
+    ]  # fmt: skip
+    for labels, positive in cases:
+        kept = {"p": SCORES, "y": labels}
+        table = pa.table(kept) if isinstance(labels, pa.Array) else pd.DataFrame(kept)
+        assert fit(table, positive=positive, engine=engine)._replace(event="") == MODEL
+
+
+def test_types_whose_values_are_not_compared_are_told() -> None:
+    for labels in (pa.array([[int(label)] for label in LABELS]), pa.array([{"a": int(label)} for label in LABELS])):
+        with pytest.raises(fb.InputTypeError, match="values are not compared"):
+            fit(pa.table({"p": SCORES, "y": labels}), positive=1)
+    with pytest.raises(fb.InputTypeError, match="of a type that PyArrow has not"):
+        fit(pl.DataFrame({"p": SCORES, "y": LABELS, "w": np.ones(N, int)}).cast({"w": pl.Int128}), weight="w", engine="auto")
+
+
+def test_partitions_of_different_types_are_told() -> None:
+    frames = pytest.importorskip("dask.dataframe")
+    with pytest.importorskip("dask").config.set({"dataframe.convert-string": False}):
+        parts = [pd.DataFrame({"p": SCORES[:50], "y": LABELS[:50], "s": [key] * 50}) for key in ("a", 1)]
+        both = frames.concat([frames.from_pandas(part.astype({"s": object}), npartitions=1) for part in parts])
+    with pytest.raises(fb.InputTypeError, match="s holds values of several types"):
+        fit(both, segment="s", calibrator=fb.UniformMassBinning(1), engine="stream")
+    with pytest.raises(fb.InputTypeError, match="s holds values of several types"):
+        count(both, by="s", engine="stream")
+
+
+def test_the_reason_for_leaving_out_a_row_is_one() -> None:
+    """A score out of range of a cell that is not known is out of range, wherever rows are counted."""
+    models = fb.ModelSet({0: MODEL})
+    relation = duckdb.sql("SELECT 2.0 AS p, 9 AS k UNION ALL SELECT 0.5, 0 UNION ALL SELECT 0.5, 9")
+    told = "of 3 rows, 1 have a score outside the range of the model, 1 have a cell that the set does not know"
+    for engine in ("stream", "group-by"):
+        with pytest.raises(fb.InputError, match=told):
+            fb.engines.count(relation, models, score="p", cell="k", engine=engine)
