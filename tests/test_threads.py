@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
@@ -15,6 +16,7 @@ import pytest
 from wordings import refuses
 
 import fastbin as fb
+from fastbin._base.errors import without_warnings
 from fresh_python import run_python
 
 N_THREADS = 8
@@ -75,6 +77,42 @@ def test_many_fits_at_once(n_threads: int) -> None:
         return fb.UniformMassBinning(n_bins=20).fit(scores, labels, n_threads=n_threads).model_.to_bytes()
 
     assert set(in_threads(work)) == {expected}
+
+
+def test_a_fit_of_another_thread_warns_while_one_holds_its_warnings_back() -> None:
+    """Filters of the standard library are of the process; whoever sets them in two threads leaves those of one behind."""
+    scores, labels = rows(200)
+    hard = (scores > 0.5).astype(float)
+    inside, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with without_warnings():
+            inside.set()
+            done.wait()
+            fb.UniformMassBinning(n_bins=2).fit(hard, labels)
+
+    def fit(number: int) -> None:
+        inside.wait()
+        fb.UniformMassBinning(n_bins=2).fit(hard, labels)
+
+    holding = threading.Thread(target=hold)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        holding.start()
+        in_threads(fit)
+        done.set()
+        holding.join()
+    told = [each for each in caught if "predicted labels" in str(each.message)]
+    assert len(told) == N_THREADS
+    assert {each.filename for each in told} == {__file__}
+
+
+def test_what_holds_warnings_back_leaves_the_filters_alone() -> None:
+    scores, labels = rows(2000)
+    model = fb.UniformMassBinning(n_bins=2).fit(scores, labels).model_
+    before = list(warnings.filters)
+    in_threads(lambda number: [fb.engines.verify_data(model, score=scores, label=labels) for _ in range(50)])
+    assert list(warnings.filters) == before
 
 
 def test_a_bad_row_seen_by_any_thread_is_refused() -> None:

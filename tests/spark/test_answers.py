@@ -18,6 +18,7 @@ from spark_sessions import needs_spark, session
 pytestmark = needs_spark
 
 SCORE, KEY = "the `score`.x", "select"
+REPLACED = "${spark.master}"  # wherever Spark reads it in SQL
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_hard_scores_have_the_bits_of_predict(spark: Any, name: str) -> None:
 
 
 def a_set(unknown: str) -> tuple[fb.ModelSet, dict[str, Any]]:
-    names = ["o'hara", 'b "c"', "{x}", "\N{SNOWMAN}", "\\"]
+    names = [REPLACED, 'b "c"', "o'hara", "\N{SNOWMAN}", "\\"]
     models = fb.ModelSet(
         dict(zip(names, map(model_of, ("10 bins", "whole ties", "two resolutions", "edges from above")), strict=False)),
         pool=model_of("2 bins"), pooled_cells=["\\"], unknown=unknown,
@@ -131,6 +132,30 @@ def test_bad_rows_are_counted_by_kind(spark: Any) -> None:
         fb.engines.count(table, model_of("2 bins"), score="p", engine="stream")
 
 
+def test_nothing_is_replaced_in_values(spark: Any) -> None:
+    """Labels of which one would become the other; names of columns, in which nothing can be escaped, are refused."""
+    rng = np.random.default_rng(2)
+    scores = rng.random(2000)
+    is_first = rng.random(2000) < scores
+    labels = np.where(is_first, REPLACED, spark.sparkContext.master)
+    model = fb.UniformMassBinning(4).fit(scores, labels, positive=REPLACED).model_
+    table = table_of(spark, p=scores, y=labels.tolist())
+    names = {"score": "p", "label": "y", "positive": REPLACED}
+    assert fb.engines.fit(table, **names, calibrator=fb.UniformMassBinning(4)) == model
+    assert np.array_equal(
+        fb.engines.count(table, model, **names).label_sums, np.bincount(model.assign(scores), is_first, model.n_bins)
+    )
+    renamed = table.withColumnRenamed("p", "${p}")
+    for call in (
+        lambda: fb.engines.fit(renamed, **{**names, "score": "${p}"}),
+        lambda: fb.engines.predict(renamed, model, score="${p}"),
+        lambda: fb.engines.predict(table, model, score="p", output="${out}"),
+        lambda: fb.engines.count(renamed, model, score="${p}"),
+    ):
+        with pytest.raises(fb.InputError, match=r"the column '\$\{.*' has \$\{ in its name, which Spark replaces"):
+            call()
+
+
 @pytest.mark.parametrize("ties", ["whole", "random"])
 @pytest.mark.parametrize("text", [False, True])
 def test_segments_are_those_of_the_fit_in_memory(spark: Any, ties: str, text: bool) -> None:
@@ -139,7 +164,7 @@ def test_segments_are_those_of_the_fit_in_memory(spark: Any, ties: str, text: bo
     scores = np.where(numbers % 3 == 0, rng.integers(0, 40, 20_000) / 40.0, rng.random(20_000))
     scores[numbers % 5 == 1] *= -0.0 if text else 0.5
     labels, weights = rng.random(20_000) < scores, rng.integers(0, 3, 20_000)
-    segments = [f"{{segment}} '{number}'" for number in numbers.tolist()] if text else numbers
+    segments = [f"${{segment}} '{number}'" for number in numbers.tolist()] if text else numbers
     method = fb.multi.SegmentedBinning(fb.UniformMassBinning(10, ties=ties), min_points=200, unknown="pool")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fb.FastbinWarning)

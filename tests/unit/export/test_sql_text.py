@@ -89,6 +89,15 @@ def test_texts_are_read_back(text: str) -> None:
     assert read_mysql(mysql_text(text)) == text
 
 
+def test_spark_has_nothing_to_replace() -> None:
+    """It puts the value of a setting in the place of ${name}, in texts, too."""
+    models = fb.ModelSet(dict.fromkeys(["${spark.master}", "a${b}", "$"], model_of("2 bins")))
+    made = fb.export.sql_set(models, cell="c", dialect="spark")
+    text = "\n".join([*made.table, made.query])
+    assert "char(36)" in text
+    assert "$" not in text
+
+
 @pytest.mark.parametrize("dialect", NOT_RUN)
 def test_sets_in_their_types(dialect: str) -> None:
     models = mixed_set(AWKWARD, keyed=True, unknown="pool")

@@ -115,6 +115,12 @@ def test_what_can_be_read_once_is_refused(one_shot: Any) -> None:
         fit(one_shot)
 
 
+@pytest.mark.parametrize("given", [None, 7, lambda: [(SCORES, LABELS)]])
+def test_a_function_that_gives_no_batches_is_told(given: Any) -> None:
+    with pytest.raises(fb.InputTypeError, match=r"^batches returned .*; return an iterator of batches, or a list of them$"):
+        fit(lambda: given)
+
+
 # ---------------------------------------------------------------------- sources that change
 
 

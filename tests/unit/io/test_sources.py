@@ -180,6 +180,10 @@ def test_arrow_files() -> None:
     assert refusal("fit", "b.feather").startswith("b.feather is not an Arrow IPC file, or it is damaged")
     Path("c").write_bytes(Path("a.feather").read_bytes())  # told by its first bytes
     assert open_table("c").names == ["p", "y"]
+    opened = open_table("a.feather")
+    pa.feather.write_feather(table.rename_columns(["q", "y"]), "a.feather")
+    with pytest.raises(fb.InputError, match=r"^a\.feather was changed while it was read$"):
+        fb.engines.fit(opened, score="p", label="y")
 
 
 def test_decimal_commas() -> None:
