@@ -53,7 +53,7 @@ FORMAT = "fastbin label plan 1"
 
 
 class Forecast(NamedTuple):
-    """The labels still needed, and a range that holds their number four times in five if the rates are as labels say."""
+    """The labels still needed, and a range of what is likely if the rates are as labels say; nothing is promised of it."""
 
     expected: int
     least: int
@@ -261,7 +261,8 @@ class LabelPlan(State, Table):
         Whether every bin is.
     forecast : Forecast
         `expected`: the labels still needed, if rates are as labels say; before there are any, as scores say. `least` and
-        `most`: a range that holds their number four times in five. 0 for a plan that is done.
+        `most`: what is likely, which is no promise: fewer are needed where label 1 is rarer than scores say. 0 for a plan that
+        is done.
     model_ : BinnedModel
         Means of the labels of every bin, 0.5 for a bin without rows; with `pool_counts`, so that certificates know that the
         sample was stratified. NotFittedError before the plan is done.
@@ -443,7 +444,7 @@ class LabelPlan(State, Table):
 
     @property
     def forecast(self) -> Forecast:
-        """The labels still needed, and a range that holds their number four times in five."""
+        """The labels still needed, and a range of what is likely; nothing is promised of it."""
         of_bins = np.array([self._needed(b) for b in range(self.n_bins)], np.float64)
         expected, least, most = of_bins.T
         total = float(expected.sum())

@@ -65,7 +65,8 @@ def stitched(label_sums: Any, counts: Any, running_variances: Any, alpha: float)
 
     mean +- u(V) / count with u(V) = sqrt(k1^2 V l + k2^2 l^2) + k2 l and l = 1.4 ln ln(e V) + ln(2 zeta(1.4) / alpha),
     where V is the running variance clipped at 1. Valid for labels in [0, 1]; 1.7 to 2.3 times narrower than `theorem6` from 500
-    labels on. For 0/1 labels `beta_binomial` is narrower still and needs no running variance.
+    labels on. For 0/1 labels `beta_binomial` needs no running variance, and is narrower still up to some 100,000 labels in a
+    bin.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def theorem6(label_sums: Any, counts: Any, running_variances: Any, alpha: float)
     covers B bins by a union bound: pass ``bonferroni(alpha, B)`` to get its ln(6.3 B / alpha). The printed radius does not
     follow from the boundary it simplifies once alpha is below about 2e-26, where it can fall under that boundary; the larger
     of the two is returned, so the interval is valid for every alpha. Kept for comparison: `beta_binomial` is narrower by
-    a factor from 2.5 to 3.
+    a factor from 2.4 to 3.5, up to 4.7 where all labels are equal.
 
     {Parameters}
 
