@@ -261,7 +261,7 @@ class LabelPlan(State, Table):
         Whether every bin is.
     forecast : Forecast
         `expected`: the labels still needed, if rates are as labels say; before there are any, as scores say. `least` and
-        `most`: what is likely, which is no promise: fewer are needed where label 1 is rarer than scores say. 0 for a plan that
+        `most`: what is likely, without a promise: fewer are needed where label 1 is rarer than scores say. 0 for a plan that
         is done.
     model_ : BinnedModel
         Means of the labels of every bin, 0.5 for a bin without rows; with `pool_counts`, so that certificates know that the
