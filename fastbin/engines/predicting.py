@@ -416,17 +416,15 @@ def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None, known: Bools 
 def as_arrow(column: Any) -> Any:
     """A column of pandas, Polars or Arrow as one Arrow array; NaN of pandas stays NaN or becomes null, which are one here."""
     pa = pyarrow()
-    if hasattr(column, "to_arrow"):  # Polars
-        column = column.to_arrow()
-    elif not isinstance(column, (pa.Array, pa.ChunkedArray)):
+    is_of_polars = hasattr(column, "to_arrow")
+    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
         try:
-            column = pa.Array.from_pandas(natively(column))
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise InputTypeError(f"the column {column.name!r} holds values of several types: {error}") from error
-        except pa.ArrowNotImplementedError as error:
-            raise InputTypeError(
-                f"the column {column.name!r} is of type {column.dtype}, which PyArrow has not: {error}"
-            ) from error
+            column = column.to_arrow() if is_of_polars else pa.Array.from_pandas(natively(column))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            called = f"the column {column.name!r}" if column.name else "a column"  # which has no name in an expression
+            if not is_of_polars and not isinstance(error, pa.ArrowNotImplementedError):
+                raise InputTypeError(f"{called} holds values of several types: {error}") from error
+            raise InputTypeError(f"{called} is of type {column.dtype}, which PyArrow has not: {error}") from error
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

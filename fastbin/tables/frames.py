@@ -214,6 +214,10 @@ class NarwhalsFrame:
 
 def _values_of(column: Any) -> Array:
     """A column of Arrow in NumPy, which has no times with a zone."""
+    if pyarrow().types.is_nested(getattr(column.type, "storage_type", column.type)):
+        raise InputTypeError(
+            f"a column of the table holds {column.type}, whose values are not compared; cast the column to text"
+        )
     has_zone = getattr(column.type, "tz", None) is not None
     return np.array(column.to_pylist(), object) if has_zone else np.asarray(column.to_numpy())
 
@@ -224,12 +228,17 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
         table = _checked(table.select(wanted), names)
     elif package in ("pandas", "dask", "dask_expr"):
         table = in_native_order(table, wanted).reset_index(drop=True)
-        if package == "pandas" and any(hasattr(dtype, "pyarrow_dtype") for dtype in table.dtypes):
+        if package == "pandas" and any(_is_of_arrow(dtype) for dtype in table.dtypes):
             table = _checked(pyarrow().Table.from_pandas(table, preserve_index=False), names)
     try:
         return narwhals().from_native(table).select(*wanted)
     except TypeError as error:
         raise InputTypeError(f"table is of type {type(table).__name__}, which Narwhals does not know: {error}") from error
+
+
+def _is_of_arrow(dtype: Any) -> bool:
+    """Whether pandas has a column in Arrow, or the column is of categories, which Arrow makes plain."""
+    return hasattr(dtype, "pyarrow_dtype") or type(dtype).__name__ == "CategoricalDtype"
 
 
 def _checked(table: Any, names: ColumnNames) -> Any:

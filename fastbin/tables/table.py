@@ -183,9 +183,14 @@ def _is_foreign(dtype: Any) -> bool:
 
 def as_plain(column: Any) -> Any:
     """An Arrow array without a dictionary, its booleans, where they take a byte each, as booleans."""
+    pa = pyarrow()
     if getattr(column.type, "extension_name", None) == "arrow.bool8":
-        return column.cast(pyarrow().bool_())
-    return column.dictionary_decode() if pyarrow().types.is_dictionary(column.type) else column
+        return column.cast(pa.bool_())
+    if not pa.types.is_dictionary(column.type):
+        return column
+    if isinstance(column, pa.ChunkedArray):
+        return pa.chunked_array([part.dictionary_decode() for part in column.chunks], column.type.value_type)
+    return column.dictionary_decode()
 
 
 def reopened(option: str, value: str) -> Wording:

@@ -136,7 +136,7 @@ def test_labels_of_other_values(column: pa.Array, positive: Any, message: str) -
     [
         (
             np.full(N, 1.0),
-            "n holds double, real weights, and here weights are counts of equal rows: cast whole numbers to BIGINT",
+            "n holds double, real weights, and here weights are counts of equal rows: give whole numbers as integers",
         ),
         (pa.array([1] * N).cast(pa.decimal128(20, 1)), "n holds decimal128.20, 1., real weights"),
         (np.full(N, 2**41), "n adds up to more than 2.*53 samples"),

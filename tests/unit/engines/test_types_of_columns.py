@@ -373,8 +373,24 @@ def test_types_whose_values_are_not_compared_are_told() -> None:
     for labels in (pa.array([[int(label)] for label in LABELS]), pa.array([{"a": int(label)} for label in LABELS])):
         with pytest.raises(fb.InputTypeError, match="values are not compared"):
             fit(pa.table({"p": SCORES, "y": labels}), positive=1)
+    intervals = pd.DataFrame({"p": SCORES, "y": pd.arrays.IntervalArray.from_breaks(np.arange(N + 1.0))})
+    with pytest.raises(fb.InputTypeError, match="values are not compared"):
+        fit(intervals, positive=1)
+    wide = pl.DataFrame({"p": SCORES, "y": LABELS, "w": np.ones(N, int)}).cast({"w": pl.Int128})
     with pytest.raises(fb.InputTypeError, match="of a type that PyArrow has not"):
-        fit(pl.DataFrame({"p": SCORES, "y": LABELS, "w": np.ones(N, int)}).cast({"w": pl.Int128}), weight="w", engine="auto")
+        fit(wide, weight="w", engine="auto")
+    with pytest.raises(fb.InputTypeError, match="a column is of type Int128, which PyArrow has not"):
+        fb.engines.predict(wide, MODEL, score="w")
+
+
+@pytest.mark.parametrize("engine", ["auto", "group-by"])
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_categories_are_their_values(library: str, engine: str) -> None:
+    columns = {"p": SCORES.round(2), "y": np.where(LABELS, "yes", "no"), "w": np.arange(N) % 3}
+    frame = pd.DataFrame({name: pd.Categorical(column) for name, column in columns.items()})
+    table = pa.Table.from_pandas(frame) if library == "pyarrow" else frame
+    expected = CALIBRATOR.fit(columns["p"], LABELS, columns["w"]).model_
+    assert fit(table, weight="w", positive="yes", engine=engine)._replace(event="") == expected
 
 
 def test_partitions_of_different_types_are_told() -> None:
