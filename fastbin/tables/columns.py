@@ -230,8 +230,8 @@ def negative_weights(name: str, least: int | Decimal) -> InputError:
 def real_weights(name: str, kind: object) -> InputTypeError:
     """The error of weights other than counts."""
     return InputTypeError(
-        f"{name} holds {kind}, real weights, and here weights are counts of equal rows: give whole numbers as integers (BIGINT); "
-        "for importance weights read the columns, and pass sample_weight= in memory"
+        f"{name} holds {kind}, real weights, and here weights are counts of equal rows: give whole numbers as integers "
+        "(BIGINT); for importance weights read the columns, and pass sample_weight= in memory"
     )
 
 
