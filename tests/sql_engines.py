@@ -427,8 +427,8 @@ def check_columns_of_floats_and_integers(engine: Engine, model: BinnedModel, mad
 # What a literal, a pattern or a collation could take for something else.
 AWKWARD = (
     "it's", '"quoted"', "back\\slash", "\\", "'", "''", "a\\'b", "line\nbreak", "tab\t", "\r", " space ", "space", "%s", "?",
-    ":name", "$1", "${spark.master}", "--", "/* */", ";", "é", "e\u0301", "É", "Straße", "STRASSE", "日本", "😀", "\U0010ffff",
-    "\ufeff", "a", "A", "NULL", "null", "1", "01", "1.0", "\\N", "\\u0041", "x" * 1024,
+    ":name", "$1", "${spark.master}", "&{x} <% x %>", "--", "/* */", ";", "é", "e\u0301", "É", "Straße", "STRASSE", "日本",
+    "😀", "\U0010ffff", "\ufeff", "a", "A", "NULL", "null", "1", "01", "1.0", "\\N", "\\u0041", "x" * 1024,
 )  # fmt: skip
 WITH_NUL = ("a\0b", "\0", "a\0")
 INTEGERS = (-(2**63), -(2**31) - 1, -1, 0, 1, 2, 2**31, 2**53 + 1, 2**63 - 1)

@@ -48,7 +48,7 @@ def warn(message: str | FastbinWarning, stacklevel: int) -> None:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """No warning by `warn` in this thread: filters of the standard library are of the process, and threads mix them up."""
+    """No warning by `warn`, in this thread: filters of the standard library are of the process, and threads mix them up."""
     token = _is_quiet.set(True)
     try:
         yield

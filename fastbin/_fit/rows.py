@@ -337,10 +337,11 @@ def as_batches(batches: Any) -> Batches:
 def _called(function: Batches) -> Iterable[tuple[Any, ...]]:
     """The batches that a function gives."""
     given = function()
-    if not isinstance(given, Iterable):
+    try:
+        return iter(given)
+    except TypeError:
         remedy = "return an iterator of batches, or a list of them"
-        raise InputTypeError(f"returned {given!r:.100}", remedy, argument="batches")
-    return given
+        raise InputTypeError(f"returned {given!r:.100}", remedy, argument="batches") from None
 
 
 class BatchesSource(Source):

@@ -181,7 +181,7 @@ class ReliabilityTable(Table):
 def by_chance(mean: float, point: float) -> str:
     """The company of a calibration error, in words."""
     said = f"a perfectly calibrated predictor would show {rounded(mean)} by chance"
-    return said if math.isnan(point) else f"{said}, and more than {rounded_up(point)} in at most one of 20 test sets"
+    return said if math.isnan(point) else f"{said}, and more than {rounded_up(point)} in about one of 20 test sets"
 
 
 def exact_gaps(label_sums: Int64s, counts: Int64s, values: Float64s) -> Float64s:

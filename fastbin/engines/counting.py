@@ -47,7 +47,7 @@ from fastbin.tables.columns import coded, real_weights, sum_of, weights_of
 from fastbin.tables.labels import MISSING, NEGATIVE, Fault, LabelColumn, refuse
 from fastbin.tables.opening import ENGINES, Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, TEXTS, SqlTable, is_whole, sql_table
-from fastbin.tables.table import check_columns
+from fastbin.tables.table import check_columns, unwrapped
 
 WHY = {
     NO_SCORE: "have no score",
@@ -328,7 +328,8 @@ class Counter:
 
     def add(self, batch: Any) -> None:
         """Count one batch, which has the columns that are asked for."""
-        columns = {name: batch.column(batch.schema.get_field_index(column)) for name, column in self._asked.columns.items()}
+        places = {name: batch.schema.get_field_index(column) for name, column in self._asked.columns.items()}
+        columns = {name: unwrapped(batch.column(place)) for name, place in places.items()}
         self.n_rows += len(batch)
         rows = check_rows(self._partition, columns["score"], columns.get("cell"), columns.get("key"))
         self.left_out += np.bincount(rows.reasons, minlength=N_REASONS)

@@ -382,12 +382,12 @@ def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, ke
         low, high, fallback = _ranges(model, numbers, known)
         inside = (column >= low) & (column <= high)
     reasons = np.where(missing, NO_SCORE, np.where(inside, 0, OUTSIDE)).astype(np.uint8)
-    if known is not None:
-        reasons[(reasons == 0) & ~known] = UNKNOWN
     key_array = None
     if keys is not None:
         key_array, has_key = _key_array(keys)
         reasons[(reasons == 0) & ~has_key] = NO_KEY
+    if known is not None:
+        reasons[(reasons == 0) & ~known] = UNKNOWN
     return CheckedRows(np.where(reasons == 0, column, fallback), key_array, numbers, reasons)
 
 

@@ -79,7 +79,7 @@ def postgresql_text(text: str) -> str:
 
 
 def spark_text(text: str) -> str:
-    """Some characters by their numbers: it is a setting what a backslash means, and ${name} in any text of SQL is replaced."""
+    """Quotes, backslashes, controls and $ by their numbers: a setting says what \\ means, and ${x} is replaced in any SQL."""
     pieces = re.split(r"([\\'$\x00-\x1f\x7f])", text)
     parts = [f"char({ord(piece)})" if i % 2 else f"'{piece}'" for i, piece in enumerate(pieces) if piece]
     return parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})" if parts else "''"
@@ -102,8 +102,8 @@ def clickhouse_text(text: str) -> str:
 
 
 def snowflake_text(text: str) -> str:
-    """Backslashes and controls as escapes."""
-    return quoted(re.sub(r"[\\\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", text))
+    """Backslashes, controls, and what clients take for a variable or a template, as escapes."""
+    return quoted(re.sub(r"[\\&<\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 # ------------------------------------------------------------------------------------------------- the engines

@@ -219,11 +219,11 @@ def integers_of(weights: Any, name: str) -> Any:
         return weights.cast(pa.int64())
     except pa.ArrowInvalid:
         least = pa.compute.min(weights).as_py()
-        raise (negative_weights(name, least) if least < 0 else too_many_samples(name)) from None
+        raise (negative_weights(name, least) if least < -MOST_SAMPLES else too_many_samples(name)) from None
 
 
 def negative_weights(name: str, least: int | Decimal) -> InputError:
-    """The error of a weight below all that 64 bits hold, which are counted with the other bad rows."""
+    """The error of a weight so far below 0 that it is not counted with the other bad rows, as doubles do not hold it."""
     return InputError(f"{name} is negative (such as {least}); remove such rows")
 
 
@@ -236,10 +236,10 @@ def real_weights(name: str, kind: object) -> InputTypeError:
 
 
 def with_integers(keys: Any) -> Any:
-    """Keys that are decimals without places as integers, where 64 bits hold them: DuckDB's sum of integers comes as such."""
+    """Keys of 38 digits without places as integers, where 64 bits hold them: DuckDB's sum of integers comes as such."""
     pa = pyarrow()
     try:
-        return keys.cast(pa.int64()) if pa.types.is_decimal(keys.type) and keys.type.scale <= 0 else keys
+        return keys.cast(pa.int64()) if keys.type == pa.decimal128(38, 0) else keys
     except pa.ArrowInvalid:
         return keys
 

@@ -185,12 +185,13 @@ class NarwhalsFrame:
             columns |= {"low": nw.col(ends).min(), "high": nw.col(ends).max()}
         try:
             grouped = self._frame.group_by(*keys).agg(**columns)
-            if most is not None:
-                grouped = grouped.head(most)
-            answer = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
-            table = answer.to_arrow()  # with an index of pandas, perhaps
-        except pa.ArrowNotImplementedError as error:
+        except pa.ArrowNotImplementedError as error:  # of an Arrow table: others are asked later
             raise InputTypeError(f"a column of the table is of a type whose values are not compared: {error}") from error
+        if most is not None:
+            grouped = grouped.head(most)
+        answer = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
+        try:
+            table = answer.to_arrow()  # with an index of pandas, perhaps
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise InputTypeError(f"a column of the data frame holds values of several types: {error}") from error
         return {name: _values_of(table.column(name)) for name in (*keys, *columns)}
@@ -244,8 +245,8 @@ def _is_of_arrow(dtype: Any) -> bool:
 def _checked(table: Any, names: ColumnNames) -> Any:
     """An Arrow table whose scores that are integers are the nearest doubles, which Arrow refuses to make of great ones.
 
-    So are all numbers of 16 bits, which Arrow does not compare, as it does not compare views of texts; nor does it group what
-    `as_plain` makes plain.
+    So are all numbers of 16 bits, which Arrow does not compare, as it does not compare views of texts. Whole weights become
+    integers of 64 bits, and categories their values.
     """
     pa = pyarrow()
     table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table

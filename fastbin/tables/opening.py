@@ -228,19 +228,12 @@ def _refuse(table: Any) -> NoReturn:
 # ------------------------------------------------------------------------------------------------- one function a library
 
 
-def _same_in_all_sessions(name: str, kind: str) -> str:
-    """A column of DuckDB; a setting of the session says what of Arrow a HUGEINT becomes."""
-    quoted = '"' + name.replace('"', '""') + '"'
-    return f"CAST({quoted} AS DECIMAL(38, 0)) AS {quoted}" if kind == "HUGEINT" else quoted
-
-
 def _of_duckdb(relation: Any) -> Stream | None:
     if not hasattr(relation, "project"):
         return None
 
     def read(names: list[str]) -> Iterator[Any]:
-        kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        chosen = relation.project(", ".join(_same_in_all_sessions(name, kinds[name]) for name in names))
+        chosen = relation.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         with closing(chosen.to_arrow_reader(BATCH_ROWS)) as batches:
             yield from batches
 

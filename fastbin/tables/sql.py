@@ -21,7 +21,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.dialects import DIALECTS, Dialect
 from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER, TEXT
 from fastbin.tables.opening import package_of
-from fastbin.tables.table import pyarrow
+from fastbin.tables.table import pyarrow, unwrapped
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -328,7 +328,7 @@ class SparkTable(SqlTable):
     def quoted(self, name: str) -> str:
         if "${" in name:
             problem = f"the column {name!r} has ${{ in its name, which Spark replaces wherever it stands in SQL"
-            raise InputError(problem, "rename it: frame.withColumnRenamed, or another output=")
+            raise InputError(problem, "give it another name: frame.withColumnRenamed, output=, or other names of classes")
         return super().quoted(name)
 
     def _of(self, native: Any) -> Self:
@@ -382,7 +382,7 @@ def sql_table(table: Any) -> SqlTable:
 
 def arrays_of(table: Any) -> dict[str, Array]:
     """The columns of an Arrow table."""
-    return {name: table.column(name).to_numpy() for name in table.column_names}
+    return {name: unwrapped(table.column(name)).to_numpy() for name in table.column_names}
 
 
 def is_whole(kind: str) -> bool:

@@ -160,7 +160,7 @@ def suffixes(path: str) -> tuple[str, str | None]:
 
 
 def in_native_order(frame: Any, names: Sequence[str]) -> Any:
-    """These columns of a frame of pandas or Dask, numbers in the byte order of this machine and none left out, for PyArrow.
+    """These columns of a frame of pandas or Dask, numbers in the byte order of this machine, none of them sparse, for PyArrow.
 
     One by one, as older versions of pandas do not select several of the other order.
     """
@@ -170,7 +170,7 @@ def in_native_order(frame: Any, names: Sequence[str]) -> Any:
 
 
 def natively(column: Any) -> Any:
-    """A column of pandas or Dask whose numbers have the byte order of this machine, and stand there one by one."""
+    """A column of pandas or Dask whose numbers have the byte order of this machine, and are not sparse."""
     if not _is_foreign(column.dtype):
         return column
     return column.astype(column.dtype.newbyteorder("=") if isinstance(column.dtype, np.dtype) else column.dtype.subtype)
@@ -182,15 +182,28 @@ def _is_foreign(dtype: Any) -> bool:
 
 
 def as_plain(column: Any) -> Any:
-    """An Arrow array without a dictionary, its booleans, where they take a byte each, as booleans."""
+    """An Arrow array without a dictionary and without an extension."""
+    column = unwrapped(column)
+    return column.cast(column.type.value_type) if pyarrow().types.is_dictionary(column.type) else column
+
+
+def unwrapped(column: Any) -> Any:
+    """An Arrow array whose type is no extension, where PyArrow has a type for its values.
+
+    Booleans of a byte each are booleans, and great integers of DuckDB decimals, which have the same bytes: a setting of its
+    session says which of the two Arrow gets.
+    """
     pa = pyarrow()
-    if getattr(column.type, "extension_name", None) == "arrow.bool8":
+    extension = getattr(column.type, "extension_name", None)
+    if extension == "arrow.bool8":
         return column.cast(pa.bool_())
-    if not pa.types.is_dictionary(column.type):
+    if extension != "arrow.opaque" or column.type.type_name not in ("hugeint", "uhugeint"):
         return column
+    whole = pa.decimal128(38, 0)
     if isinstance(column, pa.ChunkedArray):
-        return pa.chunked_array([part.dictionary_decode() for part in column.chunks], column.type.value_type)
-    return column.dictionary_decode()
+        return pa.chunked_array([unwrapped(part) for part in column.chunks], whole)
+    stored = column.storage
+    return pa.Array.from_buffers(whole, len(stored), stored.buffers(), offset=stored.offset)
 
 
 def reopened(option: str, value: str) -> Wording:

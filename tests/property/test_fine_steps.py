@@ -38,6 +38,7 @@ HARD = {
     "subnormal": CalibrationData([0.0, 5e-324, 1e-323, 1.5e-323, 2e-323, 1.0] * 3, [0, 0, 1, 0, 1, 1] * 3),
     "subnormal, any": CalibrationData([0.0, 5e-324, 1e-323, 1.5e-323, -5e-324] * 3, [0, 1, 1] * 5, score_range=None),
     "doubles in a row": CalibrationData([0.5, math.nextafter(0.5, 1.0), math.nextafter(0.5, 0.0), 1.0], [0, 1, 0, 1]),
+    "the double below zero": CalibrationData([-5e-324], [0], score_range=None),
     "ends of doubles": CalibrationData([-1.7976931348623157e308, 0.0, 1.7976931348623157e308], [0, 1, 1], score_range=None),
     "at places": CalibrationData([reference.logit_place(k) for k in range(0, 193, 8)], [0, 1] * 12 + [1]),
     "zero-inflated": CalibrationData([0.0] * 30 + [i / 10 for i in range(10)], [0] * 30 + [0, 1] * 5),

@@ -44,12 +44,12 @@ def middle(a: float, b: float) -> float:
 
 
 def step_edges(scores: Sequence[float], bin_edges: Sequence[float], score_range: ScoreRange) -> list[float]:
-    """The edges of all steps, ascending."""
+    """The edges of all steps, ascending; -0.0 is 0.0."""
     distinct = sorted(set(scores))
     low, high = (-sys.float_info.max, sys.float_info.max) if score_range is None else score_range
     found = {middle(a, b) for a, b in pairwise(distinct)}
     found |= set(places(scores, score_range)) | set(bin_edges)
-    return sorted(edge for edge in found if low < edge <= high)
+    return sorted(edge + 0.0 for edge in found if low < edge <= high)
 
 
 def standing_for(scores: Sequence[float], edges: Sequence[float]) -> list[float]:

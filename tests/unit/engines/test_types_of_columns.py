@@ -299,13 +299,30 @@ def lossless(query: str) -> Any:
 
 
 def test_a_setting_of_arrow_makes_no_difference() -> None:
-    relation = lossless("SELECT p, y, w::HUGEINT AS w FROM given")
     weights = np.arange(N) % 3
     expected = CALIBRATOR.fit(SCORES, LABELS, weights).model_
-    counts = np.bincount(MODEL.assign(SCORES), weights, MODEL.n_bins)
-    for engine in ("stream", "group-by"):
-        assert fit(relation, weight="w", engine=engine) == expected
-        assert np.array_equal(count(relation, weight="w", engine=engine).counts, counts)
+    bins = MODEL.assign(SCORES)
+    for kind in ("HUGEINT", "UHUGEINT"):
+        relation = lossless(f"SELECT p, y, w::{kind} AS w, y::INT::{kind} AS paid FROM given")
+        for engine in ("stream", "group-by"):
+            assert fit(relation, weight="w", engine=engine) == expected
+            assert fit(relation, label="paid", positive=1, engine=engine)._replace(event="") == MODEL
+            found = count(relation, label="y", weight="w", by="y", engine=engine)
+            assert np.array_equal(found.counts, np.bincount(bins, weights, MODEL.n_bins))
+            assert np.array_equal(found.label_sums, np.bincount(bins, weights * LABELS, MODEL.n_bins))
+            assert sorted(found.groups) == [False, True]
+
+
+@pytest.mark.parametrize("engine", ["stream", "group-by"])
+def test_numbers_of_39_digits_are_told_in_words(engine: str) -> None:
+    connection = duckdb.connect()
+    connection.register("given", pa.table(COLUMNS))
+    greatest = "170141183460469231731687303715884105727::HUGEINT"
+    relation = connection.sql(f"SELECT p, y, CASE WHEN p < 0.01 THEN {greatest} ELSE 1 END AS w FROM given")
+    with pytest.raises(fb.InputError, match=r"w adds up to more than 2\*\*53 samples"):
+        fit(relation, weight="w", engine=engine)
+    wide = fb.UniformMassBinning(2, score_range=None)
+    assert fit(relation, score="w", calibrator=wide, engine=engine).n_samples == N
 
 
 def test_the_sum_of_integers_is_a_key() -> None:
@@ -358,14 +375,16 @@ def test_decimals_of_places_below_zero_are_weights() -> None:
 def test_labels_are_compared_as_what_they_are(engine: str) -> None:
     """Decimals as decimals, times with their zone."""
     times = pd.to_datetime(np.where(LABELS, "2020-01-01", "2021-01-01"))
+    two_parts = [pa.array(np.where(part, "yes", "no").tolist()) for part in np.split(LABELS, [N // 2])]
     cases: list[tuple[Any, Any]] = [
         (pa.array([Decimal("2.1") if label else Decimal("1.5") for label in LABELS]), Decimal("2.1")),
         (times.tz_localize("UTC"), datetime(2020, 1, 1, tzinfo=timezone.utc)),
         (pa.array(np.where(LABELS, "yes", "no").tolist(), pa.string_view()), "yes"),
+        (pa.chunked_array([part.dictionary_encode() for part in two_parts]), "yes"),
     ]  # fmt: skip
     for labels, positive in cases:
         kept = {"p": SCORES, "y": labels}
-        table = pa.table(kept) if isinstance(labels, pa.Array) else pd.DataFrame(kept)
+        table = pa.table(kept) if isinstance(labels, (pa.Array, pa.ChunkedArray)) else pd.DataFrame(kept)
         assert fit(table, positive=positive, engine=engine)._replace(event="") == MODEL
 
 
@@ -406,9 +425,10 @@ def test_partitions_of_different_types_are_told() -> None:
 
 def test_the_reason_for_leaving_out_a_row_is_one() -> None:
     """A score out of range of a cell that is not known is out of range, wherever rows are counted."""
-    models = fb.ModelSet({0: MODEL})
-    relation = duckdb.sql("SELECT 2.0 AS p, 9 AS k UNION ALL SELECT 0.5, 0 UNION ALL SELECT 0.5, 9")
-    told = "of 3 rows, 1 have a score outside the range of the model, 1 have a cell that the set does not know"
+    wider = fb.UniformMassBinning(10, score_range=(0.0, 1.5)).fit(SCORES, LABELS).model_
+    models = fb.ModelSet({0: MODEL, 1: wider})
+    relation = duckdb.sql("SELECT 2.0 AS p, 9 AS k UNION ALL SELECT 0.5, 0 UNION ALL SELECT 1.2, 1 UNION ALL SELECT 1.2, 9")
+    told = "of 4 rows, 1 have a score outside the range of the model, 1 have a cell that the set does not know"
     for engine in ("stream", "group-by"):
         with pytest.raises(fb.InputError, match=told):
             fb.engines.count(relation, models, score="p", cell="k", engine=engine)
