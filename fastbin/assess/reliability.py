@@ -188,9 +188,8 @@ def exact_gaps(label_sums: Int64s, counts: Int64s, values: Float64s) -> Float64s
     """|label_sum / count - value|, rounded up to doubles: gap <= epsilon holds over the rationals if and only if it holds here.
 
     In integers, row by row, about a microsecond each. Differences of rounded quotients are not exact enough, because round
-    numbers tie: of test sets of 1,000 drawn from ten bins fitted to 1,000 samples, one in nine gets another validity at some
-    epsilon from 0.01, 0.02 to 0.2, by up to a fifth of the samples. With 100 predictions each of 0.1, 0.2 to 0.9,
-    eight test sets in nine do.
+    numbers tie: with 100 predictions each of 0.1, 0.2 to 0.9, 87 of 100 test sets would get another validity at some epsilon
+    from 0.01, 0.02 to 0.2.
     """
     gaps = []
     for label_sum, count, value in zip(label_sums.tolist(), counts.tolist(), values.tolist(), strict=True):

@@ -70,7 +70,8 @@ def accept_threshold(
         The probability that the promise fails, from 1e-100 to 1/2; two bands have half of it each.
     thresholds : array-like of float, optional
         The only thresholds to choose from, at most 10,000, in which these rows must have had no part, neither their labels
-        nor their scores. By default places of equal mass in a random tenth of the rows.
+        nor their scores. By default places of equal mass in a random tenth of the rows,
+        so that the lowest score is never accepted.
     positive : label, optional
         The label that counts as 1, if labels are not 0 and 1.
     seed : int
@@ -96,10 +97,10 @@ def accept_threshold(
     Notes
     -----
     docs/guarantees.md, Theorem F21: rows are independent draws from the population; the scores have not seen their labels;
-    nothing is assumed of how the truth depends on them. A random tenth of the rows, labels included, says where the tests
-    stand and start. The label sum of the other rows above a cut is binomial, so that Clopper and Pearson's lower end is exact.
-    Tests go down from the start until one fails, and the last that passed gives the threshold. A promise that fails needs the
-    first false test to pass, which the pilot alone determines.
+    nothing is assumed of how the truth depends on them. A random tenth of the rows, labels included, but at least 20 and at
+    most 10,000, says where the tests stand and start. The label sum of the other rows above a cut is binomial, so that Clopper
+    and Pearson's lower end is exact. Tests go down from the start until one fails, and the last that passed gives the
+    threshold. A promise that fails needs the first false test to pass, which the pilot alone determines.
 
     One threshold needs no pilot, and counts all rows. Weighted rows have no exact test, so weights are not taken.
 

@@ -194,7 +194,7 @@ def hoeffding(label_sums: Any, counts: Any, alpha: float, *, side: str = "both")
     """Hoeffding's interval: mean +- sqrt(ln(2 / alpha) / (2 count)), cut to [0, 1]; of one side, ln(1 / alpha).
 
     The bound behind every closed formula of Gupta & Ramdas 2021 (equation (17)). Valid for any labels in [0, 1]. For 0/1
-    labels `clopper_pearson` is narrower: at alpha = 0.1 by 30 % at a frequency of one half, by 70 % where label 1 is rare.
+    labels `clopper_pearson` is narrower: at alpha = 0.1 by 30 % at a frequency of one half, by more where label 1 is rare.
 
     {Parameters}
 

@@ -127,7 +127,7 @@ class TopLabelBinning(ClassBinning):
         How often a class must be predicted to have a model of its own; with ``per_class="auto"`` at least.
     per_class : bool or "auto"
         Whether classes have models of their own. "auto": with fewer bins, and only classes that are predicted so often that all
-        bins of all models together have an epsilon of about 0.15 or less at alpha = 0.1 (from some 200 rows on; see Notes).
+        bins of all models together have an epsilon of about 0.15 or less at alpha = 0.1 (from some 300 rows on; see Notes).
         ``True``: all classes that are predicted `min_points` times, with all bins that were asked for. ``False`` is confidence
         calibration: one model for all predictions, whose promise says nothing about one class.
 

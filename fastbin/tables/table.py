@@ -188,7 +188,7 @@ def as_plain(column: Any) -> Any:
 
 
 def unwrapped(column: Any) -> Any:
-    """An Arrow array whose type is no extension, where PyArrow has a type for its values.
+    """An Arrow array without its extension, where PyArrow has a type for the values.
 
     Booleans of a byte each are booleans, and great integers of DuckDB decimals, which have the same bytes: a setting of its
     session says which of the two Arrow gets.
