@@ -281,8 +281,9 @@ class StreamSource(BatchesSource):
         if not batches:
             raise InputError(f"{self.stream.path} has no rows; a calibrator needs samples")
         reading.check()
-        if any(part.type != segments[0].type for part in segments):
-            raise InputTypeError(f"{self.names.segment} holds values of several types, and keys are all integers or all texts")
+        types = dict.fromkeys(str(part.type) for part in segments)
+        if len(types) > 1:
+            raise InputTypeError(f"{self.names.segment} holds values of several types, {', '.join(types)}; cast it to one of them")
         keys = pyarrow().chunked_array(segments).combine_chunks() if segments else None
         return [np.concatenate(column) for column in zip(*batches, strict=True)], keys
 
