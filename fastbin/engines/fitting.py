@@ -283,7 +283,7 @@ class StreamSource(BatchesSource):
         reading.check()
         types = dict.fromkeys(str(part.type) for part in segments)
         if len(types) > 1:
-            raise InputTypeError(f"{self.names.segment} holds values of several types, {', '.join(types)}; cast it to one of them")
+            raise InputTypeError(f"{self.names.segment} holds values of several types, {', '.join(types)}; cast it to one")
         keys = pyarrow().chunked_array(segments).combine_chunks() if segments else None
         return [np.concatenate(column) for column in zip(*batches, strict=True)], keys
 
