@@ -393,6 +393,7 @@ def test_inspect_tells_what_a_user_must_know() -> None:
     run("fit", "s.csv", "--method", "umd", "--delta", "0.125", "--score-range", "any", "-o", "m.fbm")
     told = run("inspect", "m.fbm").output
     assert "delta = 0.125" in told
+    assert "Same score, same bin, always." in told  # values are drawn
     assert "Scores may be any finite number." in told
     Path("gap.csv").write_text("p,y\n" + "0.05,0\n0.95,1\n" * 10)
     run("fit", "gap.csv", "--method", "fixed-width", "-o", "m.fbm")
