@@ -66,8 +66,8 @@ def _about_bins(model: BinnedModel) -> Iterator[str]:
         )
     if model.ties == "whole":
         yield (
-            f"Same score, same {'bin' if model.delta else 'probability'}, always. {model.n_tied:,} samples share the score of an "
-            "edge; each group lies in one bin."
+            f"Same score, same {'bin' if model.delta else 'probability'}, always. {model.n_tied:,} samples share the score of "
+            "an edge; each group lies in one bin."
         )
         if model.edges_share < 1.0:
             yield f"A random {100.0 * model.edges_share:.3g} % of the samples placed the edges; all of them are counted."
