@@ -99,9 +99,11 @@ def test_a_fit_of_another_thread_warns_while_one_holds_its_warnings_back() -> No
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         holding.start()
-        in_threads(fit)
-        done.set()
-        holding.join()
+        try:
+            in_threads(fit)
+        finally:
+            done.set()
+            holding.join()
     told = [each for each in caught if "predicted labels" in str(each.message)]
     assert len(told) == N_THREADS
     assert {each.filename for each in told} == {__file__}

@@ -23,7 +23,7 @@ from fastbin.model_set import ModelSet
 from fastbin.tables.columns import CAST_SCORES, is_text, scores_of, with_integers
 from fastbin.tables.opening import Opened, open
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, TEXTS, UNSIGNED, SqlTable, by_bytes, is_whole, sql_table
-from fastbin.tables.table import as_plain, check_column, natively, polars, pyarrow, with_plain_names
+from fastbin.tables.table import as_plain, check_column, from_polars, natively, polars, pyarrow, with_plain_names
 from fastbin.vector_model import as_vector_model
 
 OUTPUT = "probability"
@@ -416,15 +416,17 @@ def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None, known: Bools 
 def as_arrow(column: Any) -> Any:
     """A column of pandas, Polars or Arrow as one Arrow array; NaN of pandas stays NaN or becomes null, which are one here."""
     pa = pyarrow()
-    is_of_polars = hasattr(column, "to_arrow")
-    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+    if hasattr(column, "to_arrow"):
+        column = from_polars(column)
+    elif not isinstance(column, (pa.Array, pa.ChunkedArray)):
         try:
-            column = column.to_arrow() if is_of_polars else pa.Array.from_pandas(natively(column))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            called = f"the column {column.name!r}" if column.name else "a column"  # which has no name in an expression
-            if not is_of_polars and not isinstance(error, pa.ArrowNotImplementedError):
-                raise InputTypeError(f"{called} holds values of several types: {error}") from error
-            raise InputTypeError(f"{called} is of type {column.dtype}, which PyArrow has not: {error}") from error
+            column = pa.Array.from_pandas(natively(column))
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InputTypeError(f"the column {column.name!r} holds values of several types: {error}") from error
+        except pa.ArrowNotImplementedError as error:
+            raise InputTypeError(
+                f"the column {column.name!r} is of type {column.dtype}, which PyArrow has not: {error}"
+            ) from error
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

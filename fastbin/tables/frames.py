@@ -229,7 +229,7 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
         table = _checked(table.select(wanted), names)
     elif package in ("pandas", "dask", "dask_expr"):
         table = in_native_order(table, wanted).reset_index(drop=True)
-        if package == "pandas" and any(_is_of_arrow(dtype) for dtype in table.dtypes):
+        if package == "pandas" and any(_goes_by_arrow(dtype) for dtype in table.dtypes):
             table = _checked(pyarrow().Table.from_pandas(table, preserve_index=False), names)
     try:
         return narwhals().from_native(table).select(*wanted)
@@ -237,8 +237,8 @@ def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -
         raise InputTypeError(f"table is of type {type(table).__name__}, which Narwhals does not know: {error}") from error
 
 
-def _is_of_arrow(dtype: Any) -> bool:
-    """Whether pandas has a column in Arrow, or the column is of categories, which Arrow makes plain."""
+def _goes_by_arrow(dtype: Any) -> bool:
+    """Whether a column of pandas is in Arrow already, or is of categories, which Arrow makes plain."""
     return hasattr(dtype, "pyarrow_dtype") or type(dtype).__name__ == "CategoricalDtype"
 
 

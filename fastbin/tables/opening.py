@@ -14,7 +14,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin.tables.columns import MISSING_TEXT, MISSING_WORDS, as_text, column_of, first_true, is_integer, without_missing
 from fastbin.tables.files import ColumnReader, open_table
 from fastbin.tables.replay import Replay
-from fastbin.tables.table import Table, check_columns, in_native_order, polars_columns, pyarrow, sliced
+from fastbin.tables.table import Table, check_columns, from_polars, in_native_order, polars_columns, pyarrow, sliced
 
 if TYPE_CHECKING:
     from fastbin.tables.frames import ColumnNames, Frame
@@ -254,12 +254,7 @@ def _of_polars(frame: Any) -> Stream | None:
         else:
             parts = chosen.collect().iter_slices(BATCH_ROWS)
         for part in parts:
-            try:
-                batches = part.to_arrow().to_batches()
-            except pyarrow().ArrowInvalid as error:  # integers of 128 bits
-                told = ", ".join(map(str, error.args))
-                raise InputTypeError(f"the Polars frame has a column of a type that PyArrow has not: {told}") from error
-            yield from batches
+            yield from from_polars(part).to_batches()
 
     return Stream("the Polars frame", frame.collect_schema().names(), read)
 

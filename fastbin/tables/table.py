@@ -181,6 +181,14 @@ def _is_foreign(dtype: Any) -> bool:
     return is_sparse or (isinstance(dtype, np.dtype) and not dtype.isnative)
 
 
+def from_polars(values: Any) -> Any:
+    """A frame or a column of Polars in Arrow."""
+    try:
+        return values.to_arrow()
+    except pyarrow().ArrowInvalid as error:  # of integers of 128 bits
+        raise InputTypeError(f"a column of Polars is of a type that PyArrow has not: {error}") from error
+
+
 def as_plain(column: Any) -> Any:
     """An Arrow array without a dictionary and without an extension."""
     column = unwrapped(column)
