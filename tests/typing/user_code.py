@@ -60,3 +60,10 @@ def of_anything(frame: Any) -> Any:
     segmented = fb.multi.SegmentedBinning(fb.UniformMassBinning(5)).fit(frame["score"], frame["label"], frame["region"])
     assert_type(segmented.model_, fb.ModelSet)
     return segmented.predict(frame["score"], frame["region"])
+
+
+def of_mistakes(model: fb.BinnedModel) -> None:
+    """Mypy says so where an ignored mistake is none, so these are mistakes."""
+    model.predict([0.1], "north")  # type: ignore[call-overload]
+    number: int = model.predict([0.1])  # type: ignore[assignment]
+    print(number)

@@ -278,10 +278,12 @@ def test_few_tallies_keep_every_level(cells: dict[float, int], name: str, level:
     .0051, .0597, .0137 and .0529.
     """
     predictions, chance = np.repeat(list(cells), list(cells.values())), 0.0
+    of_cells = [binom.pmf(range(n + 1), n, p).tolist() for p, n in cells.items()]
     for ones in itertools.product(*(range(n + 1) for n in cells.values())):
-        own = math.prod(float(binom.pmf(k, n, p)) for k, (p, n) in zip(ones, cells.items(), strict=True))
-        labels = np.concatenate([np.arange(n) < k for k, n in zip(ones, cells.values(), strict=True)])
-        chance += own * (own > 1e-9 and calibration_tests(predictions, labels)[name]["p_value"] <= level)
+        own = math.prod(of_cell[k] for k, of_cell in zip(ones, of_cells, strict=True))
+        if own > 1e-9:
+            labels = np.concatenate([np.arange(n) < k for k, n in zip(ones, cells.values(), strict=True)])
+            chance += own * (calibration_tests(predictions, labels)[name]["p_value"] <= level)
     assert level / 10 < chance <= level
 
 
