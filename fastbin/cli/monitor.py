@@ -133,19 +133,27 @@ def state_of(content: bytes, path: str, model: str, loaded: BinnedModel | ModelS
 
 
 def _count(monitor: CalibrationMonitor, files: tuple[str, ...], rows: RowOptions, keys: KeyOptions, again: bool) -> None:
-    """Give the monitor all rows of all files, each file once."""
-    counted = CountedFiles(monitor, again)
+    """Give the monitor all rows of all files, each file once, by the SHA-256 of its bytes."""
+    digests, here = FileDigests(), dict[bytes, str]()  # those of this call
+
+    def note_file(digest: bytes, path: str) -> None:
+        before = here.get(digest)
+        if not again and (before is not None or digest in monitor.seen):
+            why = "was counted before" if before is None else f"holds the same as {display_name(before)}"
+            raise InputError(f"{display_name(path)} {why}; outcomes count once, unless --again is given")
+        here[digest] = path
+
     for file in files:
-        digest = hashlib.sha256()
-        table = rows.open(file, watch=digest.update)
-        if table.can_be_read_again:
-            for part in table.files:
-                counted.check_file(part)
+        piped = hashlib.sha256()
+        table = rows.open(file, watch=piped.update)
+        for part in table.files if table.can_be_read_again else ():
+            note_file(digests.of_file(part), part)
         _count_rows(monitor, table, rows, keys)
         if not table.can_be_read_again:
-            counted.check_digest(digest.digest(), file)
-    counted.check_unchanged()
-    counted.mark()
+            note_file(piped.digest(), file)
+    digests.check_unchanged()
+    for digest in here:
+        monitor.mark_seen(digest)
 
 
 def _count_rows(monitor: CalibrationMonitor, table: Table, rows: RowOptions, keys: KeyOptions) -> None:
@@ -264,33 +272,3 @@ def _wait_for(fcntl: Any, lock: Path, path: str, seconds: float) -> int:
             os.close(descriptor)
             raise InputError(f"{path} cannot be locked ({error.strerror}); keep the state on a local disk") from None
         os.close(descriptor)
-
-
-class CountedFiles:
-    """The files that a monitor has counted, by the SHA-256 of their bytes."""
-
-    def __init__(self, monitor: CalibrationMonitor, again: bool) -> None:
-        self._monitor, self._again = monitor, again
-        self._here: dict[bytes, str] = {}  # those of this call
-        self._digests = FileDigests()
-
-    def check_file(self, path: str) -> None:
-        """Refuse a file that was counted before; otherwise note it as counted."""
-        self.check_digest(self._digests.of_file(path), path)
-
-    def check_unchanged(self) -> None:
-        """Refuse if a file has changed since its digest was computed."""
-        self._digests.check_unchanged()
-
-    def check_digest(self, digest: bytes, path: str) -> None:
-        """The same for a pipe that has been read to its end."""
-        here = self._here.get(digest)
-        if not self._again and (here is not None or digest in self._monitor.seen):
-            why = "was counted before" if here is None else f"holds the same as {display_name(here)}"
-            raise InputError(f"{display_name(path)} {why}; outcomes count once, unless --again is given")
-        self._here[digest] = path
-
-    def mark(self) -> None:
-        """Store the digests of the files of this call in the monitor."""
-        for digest in self._here:
-            self._monitor.mark_seen(digest)
