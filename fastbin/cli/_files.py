@@ -168,15 +168,12 @@ class FileDigests:
 
     def __init__(self) -> None:
         self._before: dict[str, os.stat_result] = {}
+        self._of_table: dict[str, str] = {}
         self._piped = hashlib.sha256()
 
     def watch(self, data: bytes) -> None:
         """Take bytes of a pipe as they are read."""
         self._piped.update(data)
-
-    def piped(self) -> bytes:
-        """The digest of a pipe that has been read to its end."""
-        return self._piped.digest()
 
     def of_file(self, path: str) -> bytes:
         """The digest of a file."""
@@ -187,12 +184,17 @@ class FileDigests:
                 digest.update(data)
         return digest.digest()
 
-    def of_table(self, table: Table) -> dict[str, str]:
-        """Those of the files of a table, in hexadecimal, by their names below the folder that all of them are in."""
-        if not table.can_be_read_again:
-            return {}
-        folder = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in table.files])
-        return {os.path.relpath(path, folder): self.of_file(path).hex() for path in table.files}
+    def begin(self, table: Table) -> dict[str, str]:
+        """Before a table is read: the digests of its files, in hexadecimal, by their names below the folder of all of them."""
+        if table.can_be_read_again:
+            folder = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in table.files])
+            self._of_table = {os.path.relpath(path, folder): self.of_file(path).hex() for path in table.files}
+        return self._of_table
+
+    def end(self, name: str) -> dict[str, str]:
+        """After its last row: the same, which have not changed; or that of the pipe of this name."""
+        self.check_unchanged()
+        return self._of_table or {display_name(name): self._piped.hexdigest()}
 
     def check_unchanged(self) -> None:
         """Refuse if a file has changed since its digest was computed."""

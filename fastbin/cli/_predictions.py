@@ -88,11 +88,10 @@ def validate_file(
            (("segment", rows.segment), ("grade", asked.by), ("day", asked.day), ("weight", rows.weights),
             ("cluster", asked.cluster))},
     )  # fmt: skip
-    files = digests.of_table(table)
+    digests.begin(table)
     with working("testing"), without_warnings():  # what is shown says how rows of a cluster agree
         counts = count_table(table, names, positive=rows.positive, seed=check_seed(seed))
-        digests.check_unchanged()
-        files = files or {display_name(file): digests.piped().hex()}
+        files = digests.end(file)
         columns = {name: column for name, column in names._asdict().items() if column is not None}
         source = {"files": [{"name": name, "sha256": digest} for name, digest in files.items()], "columns": columns}
         if rows.positive is not None:
@@ -108,10 +107,8 @@ def validate_counts_file(file: str, rows: RowOptions, asked: PredictionOptions, 
     options = _checked(asked, test_level)
     digests = FileDigests()
     table = rows.open(file, watch=digests.watch)
-    files = digests.of_table(table)
-    counts = read_counts(table)
-    digests.check_unchanged()
-    files = files or {display_name(file): digests.piped().hex()}
+    digests.begin(table)
+    counts, files = read_counts(table), digests.end(file)
     source = {"files": [{"name": name, "sha256": digest} for name, digest in files.items()], "is_of_counts": True}
     return Validated(validate(counts, options, source), {}, files)
 
@@ -130,7 +127,7 @@ def check_report(report: str, file: str | None, rows: RowOptions) -> tuple[list[
     if file is not None:
         digests = FileDigests()
         table = rows.open(file, watch=digests.watch)
-        found = digests.of_table(table)
+        found = digests.begin(table)
         again.append(from_rows(content, table, is_of_counts=is_of_counts))
         stated = [entry.get("sha256") for entry in content.get("source", {}).get("files", [])]
         other = found and stated and sorted(found.values()) != sorted(stated)

@@ -201,15 +201,13 @@ def assess_file(
     loaded, table = load_with_vectors(model), rows.open(file, watch=None if digests is None else digests.watch)
     rows.check_cells(model, loaded)
     _show.refuse_side(loaded, display_name(model), side)
-    files = {} if digests is None else digests.of_table(table)
+    if digests is not None:
+        digests.begin(table)
     if is_vector(loaded):
         assessed = _assess_vectors(loaded, table, rows, against, against_column, groups, **settings)
     else:
         assessed = _assess_scores(loaded, table, rows, against, against_column, groups, side=side, **settings)
-    if digests is None:
-        return assessed
-    digests.check_unchanged()
-    return assessed._replace(files=files or {display_name(file): digests.piped().hex()})
+    return assessed if digests is None else assessed._replace(files=digests.end(file))
 
 
 def _by_name(against: tuple[str, ...]) -> dict[str, str]:

@@ -62,11 +62,10 @@ def command(model: str, file: str, as_json: bool, quiet: bool, rows: RowOptions)
         check_same_event(loaded.event, rows.positive)
     estimator = estimator_of(loaded)
     table = rows.open(file, watch=digests.watch)
-    files = digests.of_table(table)
+    digests.begin(table)
     with without_warnings():  # of which the first fit has told
         found = compare(loaded, _fit_again(loaded, estimator, table, rows))
-    digests.check_unchanged()
-    files = files or {display_name(file): digests.piped().hex()}
+    files = digests.end(file)
     if as_json:
         listed = [{"name": name, "sha256": digest} for name, digest in files.items()]
         say_json({"model": model, "file": file, "files": listed, **found.to_dict()})
