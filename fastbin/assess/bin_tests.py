@@ -20,7 +20,7 @@ import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s, UInt8s
 from fastbin.intervals import clopper_pearson
-from fastbin.intervals.binomial import around, opened, special_functions
+from fastbin.intervals.binomial import around, halved, opened, special_functions
 from fastbin.model import BinnedModel
 
 # Larger sizes count as infinite.
@@ -217,10 +217,7 @@ class BoundedMean(NamedTuple):
         at, outer = self._scaled(end), self._scaled(limit)
         if relative_entropy(outer, at) < needed:
             return math.inf if limit == self.most else -math.inf
-        inner = at
-        for _ in range(HALVINGS):
-            middle = (inner + outer) / 2.0
-            inner, outer = (middle, outer) if relative_entropy(middle, at) < needed else (inner, middle)
+        _, outer = halved(lambda mean: relative_entropy(mean, at) < needed, at, outer, HALVINGS)
         return self.least + outer * (self.most - self.least)
 
     @staticmethod
@@ -246,11 +243,8 @@ def intervals_of_means(tests: Sequence[BoundedMean], totals: Float64s, counts: I
     least, widths = limits[:, :1], limits[:, 1:] - limits[:, :1]
     size = np.maximum(counts, 1)[:, None]
     mean, needed = np.clip((totals[:, None] / size - least) / widths, 0.0, 1.0), math.log(2.0 / alpha) / size
-    inner, outer = np.repeat(mean, 2, axis=1), np.broadcast_to([0.0, 1.0], limits.shape)
-    for _ in range(HALVINGS):
-        middle = (inner + outer) / 2.0
-        is_kept = relative_entropies(mean, middle) <= needed
-        inner, outer = np.where(is_kept, middle, inner), np.where(is_kept, outer, middle)
+    ends = np.repeat(mean, 2, axis=1), np.broadcast_to([0.0, 1.0], limits.shape)
+    _, outer = halved(lambda middle: relative_entropies(mean, middle) <= needed, *ends, HALVINGS)
     found = np.clip(least + outer * widths, least, limits[:, 1:])
     return np.where(counts[:, None] > 0, found, limits)
 

@@ -18,7 +18,7 @@ from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._core.fit import pool_counts
 from fastbin.assess.cell_tests import LEAST_VARIANCE, Value, quantiles
 from fastbin.assess.prediction_cells import CellCounts
-from fastbin.intervals.binomial import special_functions
+from fastbin.intervals.binomial import halved, special_functions
 
 # ------------------------------------------------------------------------------------------------- isotonic regression
 
@@ -174,11 +174,7 @@ def _above(z: float) -> float:
 
 def critical_range(level: float) -> float:
     """The range that a Brownian motion exceeds with chance `level`."""
-    low, high = 0.3, 60.0
-    for _ in range(80):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if range_p(middle) > level else (low, middle)
-    return high
+    return float(halved(lambda size: range_p(size) > level, 0.3, 60.0, 80)[1])
 
 
 # ------------------------------------------------------------------------------------------------- the smoothed error
@@ -211,11 +207,7 @@ def smooth_ece(cells: CellCounts) -> Value:
             smoothed = np.fft.irfft(coefficients * np.exp(-decay * width**2)) * (2 * N_KNOTS)
         return float((weights * np.abs(smoothed[: N_KNOTS + 1])).sum())
 
-    low, high = 0.0, 1.0
-    for _ in range(30):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if error(middle) > middle else (low, middle)
-    return Value(low)
+    return Value(halved(lambda width: error(width) > width, 0.0, 1.0, 30)[0])
 
 
 # ------------------------------------------------------------------------------------------------- draws

@@ -14,7 +14,7 @@ import numpy as np
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
-from fastbin.intervals.binomial import beta_quantile, exact_ends, special_functions
+from fastbin.intervals.binomial import beta_quantile, exact_ends, halved, special_functions
 
 
 class Value(NamedTuple):
@@ -143,10 +143,7 @@ def vasicek(cells: CellCounts, correlation: float) -> Value:
 
 def _nodes(mean_given: Callable[[Float64s], Float64s], rate: float, n: int) -> tuple[Float64s, Float64s]:
     """Points and weights of the factor in [-10, 10], finest around the one at which the mean is the rate."""
-    low, high = -10.0, 10.0
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if float(mean_given(np.array([middle]))[0]) < rate else (low, middle)
+    low, _ = halved(lambda factor: float(mean_given(np.array([factor]))[0]) < rate, -10.0, 10.0, 60)
     around = mean_given(np.array([low - 1e-4, low + 1e-4]))
     slope = float(around[1] - around[0]) / 2e-4
     width = min(1.0, math.sqrt(max(rate * (1.0 - rate), 0.25 / n) / n) / max(slope, 1e-12))

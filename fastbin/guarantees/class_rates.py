@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Bools, Float64s
+from fastbin._base.array_types import Array, Float64s
 from fastbin._base.errors import GuaranteeError
 from fastbin.guarantees.evidence import Evidence
-from fastbin.intervals.binomial import exact_ends
+from fastbin.intervals.binomial import exact_ends, halved
 
 # The share of the level of a cut that the variances get, which Bernstein's inequality needs.
 OF_VARIANCES = 0.1
@@ -126,13 +126,8 @@ def _contradicted(shares: Shares, alpha: float) -> list[tuple[float, float] | No
 
 def _edge(excess: Callable[[Float64s], Float64s], inner: Float64s, outer: Float64s) -> Float64s:
     """The last place from `inner` to `outer` at which the excess is surely positive."""
-    reaches: Bools = excess(outer) > 0.0
-    known, beyond = inner, outer
-    for _ in range(HALVINGS):
-        middle = (known + beyond) / 2.0
-        inside = excess(middle) > 0.0
-        known, beyond = np.where(inside, middle, known), np.where(inside, beyond, middle)
-    return np.where(reaches, outer, known)
+    last, _ = halved(lambda rate: excess(rate) > 0.0, inner, outer, HALVINGS)
+    return np.where(excess(outer) > 0.0, outer, last)
 
 
 def _excess(shares: Shares, alpha: float) -> Callable[[Float64s], Float64s]:

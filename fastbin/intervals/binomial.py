@@ -370,6 +370,18 @@ def neighbouring_doubles(low: Float64s, high: Float64s, stays_low: Callable[[Flo
         low, high = np.where(is_open & holds, middle, low), np.where(is_open & ~holds, middle, high)
 
 
+def halved(holds: Callable[[Any], Any], inner: Any, outer: Any, times: int) -> tuple[Any, Any]:
+    """From where a condition holds to where it does not, halved so many times; two numbers, or elementwise two arrays."""
+    for _ in range(times):
+        middle = (inner + outer) / 2.0
+        found = holds(middle)
+        if isinstance(found, np.ndarray):
+            inner, outer = np.where(found, middle, inner), np.where(found, outer, middle)
+        else:
+            inner, outer = (middle, outer) if found else (inner, middle)
+    return inner, outer
+
+
 # From so many quantiles on, equal ones are found first: steps of equal mass ask for the same ones in every bin.
 _MANY = 256
 

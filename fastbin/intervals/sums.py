@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from fastbin.intervals.binomial import halved
+
 # A bracket of width 1 is halved to the spacing of doubles at 1/2.
 HALVINGS = 60
 
@@ -14,18 +16,11 @@ def divergence_ends(least: float, most: float, size: float, logarithm: float) ->
     Chernoff's bound inverted, as for a mean of `size` labels, which need not be an integer (docs/guarantees.md, Theorem F22).
     Each end is the outer one of its last bracket.
     """
-    return _end(least, size, logarithm, 0.0), _end(most, size, logarithm, 1.0)
 
+    def end(mean: float, outer: float) -> float:
+        return float(halved(lambda p: size * divergence(mean, p) <= logarithm, mean, outer, HALVINGS)[1])
 
-def _end(mean: float, size: float, logarithm: float, outer: float) -> float:
-    inner = mean
-    for _ in range(HALVINGS):
-        middle = (inner + outer) / 2.0
-        if size * divergence(mean, middle) <= logarithm:
-            inner = middle
-        else:
-            outer = middle
-    return outer
+    return end(least, 0.0), end(most, 1.0)
 
 
 def divergence(mean: float, frequency: float) -> float:

@@ -10,7 +10,7 @@ the sample. Choosing the edges by label-free, weight-free ranks of the same samp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,12 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.frames import check_same_index
-from fastbin.intervals.binomial import around, as_sums, opened, tails_of
+from fastbin.intervals.binomial import around, as_sums, halved, opened, tails_of
 
 # Sums of weights, of their squares and of those with label 1 may be off by so much.
 ROUNDING = 1e-9
+# Halvings of a bisection on [0, 1].
+HALVINGS = 46
 
 
 def self_normalised_hoeffding(
@@ -194,8 +196,8 @@ def weighted_empirical_bernstein(
             variance = np.maximum(square_product * (1.0 - 2.0 * theta) + square * theta**2 - mean**2, 0.0)
             return np.asarray(mean > np.sqrt(2.0 * variance * log_term) + 3.0 * rows.bounds * log_term)
 
-        at_zero = rejects(np.zeros(rows.n_bins))
-        return np.where(at_zero, last_rejected(rejects, rows.n_bins), 0.0)
+        zero, one = np.zeros(rows.n_bins), np.ones(rows.n_bins)
+        return np.where(rejects(zero), halved(rejects, zero, one, HALVINGS)[0], 0.0)
 
     return np.stack([lower_end(rows.labels), 1.0 - lower_end(1 - rows.labels)], axis=1)
 
@@ -351,7 +353,7 @@ def _ends_of_bets(relative: Float64s, outcomes: Array, threshold: float, stakes:
             logs = [repeats @ np.log1p(bet * gains) for bet in bets.tolist()]
             return np.asarray(np.logaddexp.reduce(shares + logs) >= threshold)
 
-        return float(last_rejected(rejects, ()))
+        return float(halved(rejects, 0.0, 1.0, HALVINGS)[0])
 
     return np.array([lower_end(values), 1.0 - lower_end(1.0 - values)])
 
@@ -438,13 +440,3 @@ def weighted_means(weighted_label_sums: Any, weight_sums: Any, counts: Any) -> t
     means = np.clip(np.where(known, ones / np.where(known, totals, 1.0), 0.5), 0.0, 1.0)
     filled = np.where(known, sizes, 1.0)
     return means, np.where(known, totals / filled, 1.0), filled, known
-
-
-def last_rejected(rejects: Callable[[Float64s], Bools], shape: int | tuple[()]) -> Float64s:
-    """Elementwise the largest theta in [0, 1] that is rejected, where all below it are too, by bisection to 2^-46."""
-    low, high = np.zeros(shape), np.ones(shape)
-    for _ in range(46):
-        middle = (low + high) / 2.0
-        rejected = rejects(middle)
-        low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
-    return low

@@ -30,7 +30,7 @@ from fastbin._fit.calibrator import Calibrator
 from fastbin._fit.tally import check_per_bin
 from fastbin.guarantees.evidence import is_stratified, weighed
 from fastbin.intervals import clopper_pearson
-from fastbin.intervals.binomial import as_doubles
+from fastbin.intervals.binomial import as_doubles, halved
 from fastbin.model import BinnedModel
 from fastbin.model_set import as_model
 
@@ -213,10 +213,7 @@ def _mixture_rates(ones: Float64s, zeros: Float64s, shares: Any) -> Float64s:
 
     low, high = np.zeros(a.shape[0]), np.ones(a.shape[0])
     at_zero, at_one = slope(low) <= 0.0, slope(high) >= 0.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        rising = slope(middle) > 0.0
-        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    low, high = halved(lambda rate: slope(rate) > 0.0, low, high, HALVINGS)
     rates = np.where(at_zero, 0.0, np.where(at_one, 1.0, (low + high) / 2.0))
     return np.where((known & (a != d)).any(axis=1), rates, np.nan)
 
