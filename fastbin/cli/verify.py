@@ -16,7 +16,7 @@ from fastbin.cli._console import say, show, working
 from fastbin.cli._files import check_inputs, display_name, load_whole, without_vectors
 from fastbin.cli._tables import KeyOptions, KeySource, RowOptions, errors_in, keys_like, row_batches
 from fastbin.cli.export import DIALECTS, TARGETS, choose_target
-from fastbin.export.form import OUTPUTS
+from fastbin.export.form import OUTPUTS, needs_keys
 from fastbin.export.verify import gives_in
 
 if TYPE_CHECKING:
@@ -98,8 +98,6 @@ def _misfits(
     of_sql: dict[str, str | None], alpha: float | None,
 ) -> Iterator[str]:  # fmt: skip
     """Options that do not apply to this model and file, and would be ignored."""
-    from fastbin.export.verify import needs_keys
-
     for name, value in of_sql.items():
         if value is not None and target != "sql":
             yield f"--{name.replace('_', '-')} is not for {target}; it is for sql"
@@ -124,8 +122,6 @@ def _columns(
     table: Table, model: BinnedModel | ModelSet, rows: RowOptions, cell: str | None, options: KeyOptions
 ) -> dict[str, Any]:
     """The scores of a file, and where the model asks for them the keys and the cells."""
-    from fastbin.export.verify import needs_keys
-
     score, is_keyed = rows.score_column(table), needs_keys(model)
     if model.is_set and cell is None:
         raise click.UsageError("say --cell COLUMN, as the model is a set")

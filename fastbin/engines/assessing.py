@@ -15,7 +15,8 @@ from fastbin._fit.calibrator import as_model_or_set
 from fastbin._fit.edges import edge_scores
 from fastbin._fit.rows import Progress
 from fastbin.engines.counting import Asked, Counted, count_rows, refuse_left_out, require_bins
-from fastbin.engines.predicting import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN, needs_key
+from fastbin.engines.predicting import NO_KEY, NO_SCORE, OUTSIDE, UNKNOWN
+from fastbin.export.form import needs_keys
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.online.streaming import row_of_each_bin
@@ -169,7 +170,7 @@ def rows_of(model: BinnedModel | ModelSet, pieces: BinnedModel | ModelSet, table
     cells = [key for (key, _), example in zip(numbered, examples, strict=True) for _ in example[0]]
     label, piece = np.nonzero(table)
     return CountedRows(
-        scores[piece], label.astype(np.uint8), table[label, piece], keys[piece] if needs_key(model) else None,
+        scores[piece], label.astype(np.uint8), table[label, piece], keys[piece] if needs_keys(model) else None,
         [cells[at] for at in piece.tolist()] if pieces.is_set else None,
     )  # fmt: skip
 

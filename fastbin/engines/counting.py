@@ -32,15 +32,14 @@ from fastbin.engines.predicting import (
     OUTSIDE,
     UNKNOWN,
     CheckedRows,
-    ModelColumns,
+    Request,
     check_roles,
     check_rows,
     check_types,
     models_of,
-    needs_key,
     with_answer,
 )
-from fastbin.export.form import limits_of
+from fastbin.export.form import limits_of, needs_keys
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.tables.columns import coded, real_weights, sum_of, weights_of
@@ -161,7 +160,7 @@ def count(
     bins = fitted
     if any(own.delta > 0.0 for own in models_of(fitted)):  # keys draw its values, and need not decide about its bins
         bins = changed(fitted, lambda own: own._replace(delta=0.0))
-        asked = asked if needs_key(bins) else asked._replace(key=None)
+        asked = asked if needs_keys(bins) else asked._replace(key=None)
     tally = count_rows(table, bins, asked, engine, progress)
     left_out = {reason: int(tally.left_out[reason]) for reason in WHY if tally.left_out[reason]}
     n_bins = fitted.n_bins
@@ -468,14 +467,14 @@ class _SqlRows(NamedTuple):
             problem = f"is {asked.label!r}, a column of type {kinds[asked.label]}"
             raise InputTypeError(problem, SAY_POSITIVE, argument="label", value=asked.label)
         table = table.plain(dict.fromkeys(asked.columns.values()), weight=asked.weight)
-        check_types(table, partition, ModelColumns(asked.score, asked.cell, asked.key))
+        check_types(table, Request(partition, asked.score, asked.cell, asked.key))
         return cls(table.selected({f"c_{name}": table.quoted(column) for name, column in asked.columns.items()}), asked)
 
     def placed(self, partition: Partition) -> _SqlRows:
         """With the column c_bin of what `fastbin.export` gives as the bin."""
         cell, key = (f"c_{name}" if name in self.asked.columns else None for name in ("cell", "key"))
-        columns = ModelColumns("c_score", cell, key if needs_key(partition) else None)
-        return self._replace(table=with_answer(self.table, partition, columns, "bin", "c_bin"))
+        request = Request(partition, "c_score", cell, key if needs_keys(partition) else None, "c_bin")
+        return self._replace(table=with_answer(self.table, request, "bin"))
 
     def in_unknown_cells(self) -> _SqlRows:
         """The placed rows that a pool scores, and none of the cells; without their bins."""
@@ -515,7 +514,7 @@ class _SqlRows(NamedTuple):
         lows, highs, _ = zip(*map(limits_of, models_of(partition)), strict=True)
         inside = f"{score} >= {words.number(min(lows))} AND {score} <= {words.number(max(highs))}"
         cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {NO_SCORE}"]
-        if needs_key(partition) and self.asked.key is not None:
+        if needs_keys(partition) and self.asked.key is not None:
             kind = self.table.types["c_key"]
             bad = f" OR length(c_key) <> {KEY_DIGITS} OR c_key <> lower(c_key)" if kind in TEXTS else ""
             cases.append(f"WHEN {inside} AND (c_key IS NULL{bad}) THEN {NO_KEY}")

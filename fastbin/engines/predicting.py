@@ -15,7 +15,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin.engines.vectors import VectorRequest
 from fastbin.export.dialects import MOST_STEPS
-from fastbin.export.form import limits_of
+from fastbin.export.form import limits_of, needs_keys
 from fastbin.export.lookup import SqlTables
 from fastbin.export.sql import sql, sql_set
 from fastbin.model import BinnedModel
@@ -36,7 +36,7 @@ class Request(NamedTuple):
     score: str
     cell: str | None
     key: str | None
-    output: str
+    output: str = OUTPUT
 
     @property
     def read(self) -> list[str]:
@@ -63,7 +63,7 @@ class Request(NamedTuple):
 
     def in_sql(self, table: SqlTable) -> SqlTable:
         """The table with the new column."""
-        return with_answer(table, self.model, ModelColumns(self.score, self.cell, self.key), "value", self.output)
+        return with_answer(table, self, "value")
 
 
 Requested = Request | VectorRequest
@@ -178,12 +178,12 @@ def check_roles(model: BinnedModel | ModelSet, cell: Any, key: Any) -> dict[str,
         raise InputError("cell is missing; a set scores each row by the model of its cell, so name the column of the cells")
     if not model.is_set and cell is not None:
         raise InputError(f"cell is {cell!r}, and model is one model and no set; leave cell out, or pass the set")
-    if needs_key(model) and key is None:
+    if needs_keys(model) and key is None:
         raise InputError(
             "tie_key is missing, and the model splits ties by key: name the column of the keys, or fit with ties='whole', "
             "which needs no key"
         )
-    if not needs_key(model) and key is not None:
+    if not needs_keys(model) and key is not None:
         raise InputError(f"tie_key is {key!r}, and the model compares no keys; leave tie_key out")
     return {name: column for name, column in (("cell", cell), ("key", key)) if column is not None}
 
@@ -237,7 +237,7 @@ def polars_expression(model: Any, score: Any, cell: Any, key: Any) -> Any:
         import polars as pl
 
     fitted, others = _check_deterministic(as_model_or_set(model)), check_roles(as_model_or_set(model), cell, key)
-    request = Request(fitted, "score", "cell" if "cell" in others else None, "key" if "key" in others else None, OUTPUT)
+    request = Request(fitted, "score", "cell" if "cell" in others else None, "key" if "key" in others else None)
 
     def values(rows: Any) -> Any:
         fields = rows.struct.unnest().get_columns()
@@ -396,11 +396,6 @@ def models_of(model: BinnedModel | ModelSet) -> list[BinnedModel]:
     return [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]
 
 
-def needs_key(model: BinnedModel | ModelSet) -> bool:
-    """Whether a model, or one of a set, compares keys."""
-    return any(own.needs_key for own in models_of(model))
-
-
 def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None, known: Bools | None) -> tuple[Any, Any, Any]:
     """Where the scores of rows must lie, in any model of a set where their own is not known, and a score for each that does."""
     if isinstance(model, BinnedModel):
@@ -486,48 +481,40 @@ def keys_of_digits(texts: Array) -> tuple[UInt64s, Bools]:
 # ------------------------------------------------------------------------------------------------- answers by SQL
 
 
-class ModelColumns(NamedTuple):
-    """The columns that a model reads."""
-
-    score: str
-    cell: str | None
-    key: str | None
-
-
-def with_answer(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelColumns, what: str, output: str) -> SqlTable:
+def with_answer(table: SqlTable, request: Request, what: str) -> SqlTable:
     """The table with one more column, the last: the "value" of each row, or its "bin"; NULL for rows without an answer.
 
     A model of up to 1,000 steps is one expression. Sets, and models of more steps, are looked up in tables of steps that the
     query holds in itself, as VALUES.
     """
-    check_types(table, model, columns)
+    check_types(table, request)
+    model, score, cell, key, output = request
     kinds, engine = table.types, table.engine
     if isinstance(model, BinnedModel) and (model.kind != "step" or model.n_steps <= MOST_STEPS):
-        score = table.quoted(columns.score)
-        key = columns.key and _digits(kinds[columns.key], table.quoted(columns.key))
-        return table.with_column(sql(model, score, tie_key=key, dialect=engine, what=what), output)
+        digits = key and _digits(kinds[key], table.quoted(key))
+        return table.with_column(sql(model, table.quoted(score), tie_key=digits, dialect=engine, what=what), output)
     names = list(kinds)
     safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
-    key = columns.key and _digits(kinds[columns.key], safe[columns.key])
+    digits = key and _digits(kinds[key], safe[key])
     if isinstance(model, BinnedModel):
-        tables = sql(model, safe[columns.score], tie_key=key, dialect=engine, what=what, style="join", source=SOURCE)
+        tables = sql(model, safe[score], tie_key=digits, dialect=engine, what=what, style="join", source=SOURCE)
     else:
-        assert columns.cell is not None
-        cell = by_bytes(safe[columns.cell], table.full_types[columns.cell])
-        tables = sql_set(model, safe[columns.score], cell=cell, tie_key=key, dialect=engine, what=what, source=SOURCE)
+        assert cell is not None
+        of_bytes = by_bytes(safe[cell], table.full_types[cell])
+        tables = sql_set(model, safe[score], cell=of_bytes, tie_key=digits, dialect=engine, what=what, source=SOURCE)
     assert isinstance(tables, SqlTables)
     return _looked_up(table, tables, safe, output)
 
 
-def check_types(table: SqlTable, model: BinnedModel | ModelSet, columns: ModelColumns) -> None:
+def check_types(table: SqlTable, request: Request) -> None:
     """Refuse columns that the engine would convert silently to something else."""
-    kinds = table.types
-    if kinds[columns.score] not in (*NUMBERS, *BOOLEANS):
-        raise InputTypeError(f"score is {columns.score!r}, a column of type {kinds[columns.score]}", CAST_SCORES)
-    if model.is_set and columns.cell is not None:
-        _require_cells(model, columns.cell, table.full_types[columns.cell])
-    if columns.key is not None and kinds[columns.key] not in (*TEXTS, *UNSIGNED):
-        raise _bad_key(f"{columns.key!r}, a column", kinds[columns.key], has_unsigned=table.engine == "duckdb")
+    (model, score, cell, key, _), kinds = request, table.types
+    if kinds[score] not in (*NUMBERS, *BOOLEANS):
+        raise InputTypeError(f"score is {score!r}, a column of type {kinds[score]}", CAST_SCORES)
+    if model.is_set and cell is not None:
+        _require_cells(model, cell, table.full_types[cell])
+    if key is not None and kinds[key] not in (*TEXTS, *UNSIGNED):
+        raise _bad_key(f"{key!r}, a column", kinds[key], has_unsigned=table.engine == "duckdb")
 
 
 def _digits(kind: str, expression: str) -> str:

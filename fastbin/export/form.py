@@ -148,6 +148,11 @@ def require_steps(model: BinnedModel) -> None:
         raise InputError(f"model randomises its values (delta={model.delta!r}), which no export does", "fit with delta=0")
 
 
+def needs_keys(model: BinnedModel | ModelSet) -> bool:
+    """Whether any answer of a model, or of one of a set, depends on a key."""
+    return any(own.needs_key for _, own in model.numbered)
+
+
 def limits_of(model: BinnedModel) -> tuple[float, float, tuple[float, float] | None]:
     """The least and the greatest score that has an answer, and the range that such a score is moved into, if it is."""
     low, high = (-GREATEST, GREATEST) if model.score_range is None else model.score_range

@@ -24,7 +24,7 @@ from fastbin._base.shown import printable
 from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.dialects import DIALECTS
-from fastbin.export.form import ALPHA, ENDS, GREATEST, INTEGERS, OUTPUTS, digest_of, limits_of
+from fastbin.export.form import ALPHA, ENDS, GREATEST, INTEGERS, OUTPUTS, digest_of, limits_of, needs_keys
 from fastbin.export.json import from_json
 from fastbin.export.lookup import SqlTables
 from fastbin.export.runners import (
@@ -506,11 +506,6 @@ def given_rows(model: BinnedModel | ModelSet, scores: Any, keys: Any, cells: Any
     if len(own_cells) != n:
         raise InputError(f"has {len(own_cells)} rows for {n} scores", "every row needs one cell", argument="cells")
     return RowsToScore(column, own_keys, own_cells if n else cells_of(model.cells[0], 0))
-
-
-def needs_keys(model: BinnedModel | ModelSet) -> bool:
-    """Whether any answer depends on a key."""
-    return any(own.needs_key for _, own in model.numbered)
 
 
 def joined(parts: Sequence[RowsToScore]) -> RowsToScore:
