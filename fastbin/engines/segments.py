@@ -24,9 +24,8 @@ from fastbin._fit.quantiles import CHANGED, Answer, Cells, Plan, Source, Values
 from fastbin._fit.rows import Progress, limits_of
 from fastbin.binning.uniform_mass import UniformMassBinning
 from fastbin.engines.group_by import FitColumns
-from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
-from fastbin.multi.cells import BinaryMethod, CellKind, CellPart, FittedSet, SetShape, Told, fit_named, parts_of
+from fastbin.multi.cells import BinaryMethod, CellKind, CellPart, FittedSet, SetShape
 from fastbin.multi.segmented import SegmentedBinning
 from fastbin.tables.columns import bad_segments
 from fastbin.tables.frames import Names
@@ -51,25 +50,16 @@ def fit_segments(
     def fit_all(cells: BinaryMethod, kind: CellKind) -> FittedSet:
         keys, totals = query.totals()
         n_rows = int(totals.n_rows.sum())
-        parts = parts_of(cells, keys, totals.n_samples, kind)
+        shape = SetShape.of(keys, totals.n_samples, cells.needed, kind)
+        parts = shape.parts(cells, totals.n_samples)
         if progress is not None:
             progress(1, n_rows)
         sources = query.boundaries(keys, totals, parts)
         if progress is not None:
             progress(2, n_rows)
-        told_by: Told = []
-        level = kind.fall_level(len(parts))
-        models = [_fit_part(part, source, told_by, level, kind.event) for part, source in zip(parts, sources, strict=True)]
-        shape = SetShape([part.numbers for part in parts], parts[-1].is_pool, keys, kind)
-        return FittedSet(shape.set_of(models), told_by)
+        return shape.fitted(parts, sources)
 
     return method._fit_by(fit_all, told).model_
-
-
-def _fit_part(part: CellPart, source: _KnownGroups, told: Told, fall_level: float | None, event: str) -> BinnedModel:
-    if not part.n_samples:
-        return part.without_samples(event)
-    return fit_named(part.calibrator, source, part.name, told, fall_level, event)
 
 
 class _Totals(NamedTuple):

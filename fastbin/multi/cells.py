@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -67,13 +67,13 @@ class CellKind(NamedTuple):
         """The level of each model's test for scores of the other class; none where scores say how sure a classifier is."""
         return None if self.kind == "top-label" else LEVEL / n_models
 
-    def find_thin(self, keys: Sequence[Key], counts: Int64s, needed: int) -> Bools:
-        """The cells that go to the pool."""
+    def find_thin(self, keys: Sequence[Key], numbers: Int64s, counts: Int64s, needed: int) -> Bools:
+        """Which of the cells of these numbers go to the pool."""
         thin: Bools = np.full(len(counts), self.pool_all) | (counts < needed)
         if self.thin == "refuse" and thin.any():
             first = int(np.argmax(thin))
             raise InputError(
-                f"{self.word} {keys[first]!r} has {counts[first]} samples, and a model of its own needs {needed}",
+                f"{self.word} {keys[numbers[first]]!r} has {counts[first]} samples, and a model of its own needs {needed}",
                 (
                     "give it more, take fewer bins or a smaller ",
                     Wording("min_points", "--min-points"),
@@ -87,16 +87,8 @@ class CellKind(NamedTuple):
         return thin
 
 
-class FittedSet(NamedTuple):
-    """A set, and what the fits of its models had to say."""
-
-    models: ModelSet
-    told: Told
-
-    @property
-    def warnings(self) -> list[str]:
-        """The warnings, those of one kind in one."""
-        return warnings_of(self.told, self.models.n_models)
+Told = list[tuple[str, str]]  # which fit, and its warning
+FittedSet = tuple[ModelSet, Told]  # and what the fits of its models had to say
 
 
 def warnings_of(told: Told, n_models: int) -> list[str]:
@@ -133,23 +125,16 @@ def fit_set(
     counts = count_samples(checked, numbers, len(keys))
     if not counts.any():
         raise no_samples()
-    parts = parts_of(method, keys, counts, kind)
-    ends = np.cumsum(cells.row_counts)
-    told: Told = []
-    models = []
-    for part in parts:
-        if part.is_pool:
-            rows = checked.take(np.flatnonzero(np.isin(numbers, part.numbers)))
-        else:
-            number = part.numbers[0]
-            rows = in_cells.take(slice(ends[number] - cells.row_counts[number], ends[number]))
-        models.append(
-            fit_named(part.calibrator, rows, part.name, told, kind.fall_level(len(parts)), kind.event)
-            if part.n_samples
-            else part.without_samples(kind.event)
-        )
-    shape = SetShape([part.numbers for part in parts], parts[-1].is_pool, keys, kind, columns)
-    return FittedSet(shape.set_of(models), told)
+    shape, ends = SetShape.of(keys, counts, method.needed, kind, columns), np.cumsum(cells.row_counts)
+
+    def rows_of(part: CellPart) -> Rows:
+        if len(part.numbers) > 1:
+            return checked.take(np.flatnonzero(np.isin(numbers, part.numbers)))
+        (number,) = part.numbers
+        return in_cells.take(slice(ends[number] - cells.row_counts[number], ends[number]))
+
+    parts = shape.parts(method, counts)
+    return shape.fitted(parts, map(rows_of, parts))
 
 
 class CellPart(NamedTuple):
@@ -159,7 +144,6 @@ class CellPart(NamedTuple):
     numbers: list[int]  # of the cells whose rows these are
     n_samples: int
     name: str
-    is_pool: bool
 
     def without_samples(self, event: str) -> BinnedModel:
         """One bin that nothing is known of."""
@@ -168,24 +152,6 @@ class CellPart(NamedTuple):
             score_range=getattr(self.calibrator, "score_range", UNIT),
             out_of_range=getattr(self.calibrator, "out_of_range", "refuse"), event=event,
         )  # fmt: skip
-
-
-def parts_of(method: BinaryMethod, keys: Sequence[Key], counts: Int64s, kind: CellKind) -> list[CellPart]:
-    """The models of a set of cells with so many samples: those of cells that are not thin, then the pool, if any is.
-
-    A class without samples is one of the set, and has a part; a segment whose rows all have a frequency of 0 was not seen.
-    """
-    numbers = np.arange(len(counts)) if kind.kind != "segments" else np.flatnonzero(counts)
-    is_pooled = kind.find_thin([keys[number] for number in numbers.tolist()], counts[numbers], method.needed)
-    parts = [
-        CellPart(method.of(int(counts[number])), [number], int(counts[number]), f"{kind.word} {keys[number]!r}", False)
-        for number in numbers[~is_pooled].tolist()
-    ]
-    pooled = numbers[is_pooled].tolist()
-    if pooled:
-        n_samples = int(counts[pooled].sum())
-        parts.append(CellPart(method.of(n_samples), pooled, n_samples, _pool_name(len(pooled)), True))
-    return parts
 
 
 class SetShape(NamedTuple):
@@ -197,11 +163,41 @@ class SetShape(NamedTuple):
     kind: CellKind
     columns: Int64s | None = None  # of a matrix that belong to the keys
 
+    @classmethod
+    def of(
+        cls, keys: Sequence[Key], counts: Int64s, needed: int, kind: CellKind, columns: Int64s | None = None
+    ) -> SetShape:  # fmt: skip
+        """Cells with so many samples: a model for each that is not thin, then the pool, if any is.
+
+        A class without samples is one of the set, and has a model; a segment whose rows all have a frequency of 0 was not seen.
+        """
+        numbers = np.arange(len(counts)) if kind.kind != "segments" else np.flatnonzero(counts)
+        is_pooled = kind.find_thin(keys, numbers, counts[numbers], needed)
+        own, pooled = [[number] for number in numbers[~is_pooled].tolist()], numbers[is_pooled].tolist()
+        return cls([*own, pooled] if pooled else own, bool(pooled), keys, kind, columns)
+
     def names(self) -> list[str]:
         """How each model is called in messages."""
         own = self.cells_of[:-1] if self.has_pool else self.cells_of
         names = [f"{self.kind.word} {self.keys[number]!r}" for [number] in own]
-        return [*names, _pool_name(len(self.cells_of[-1]))] if self.has_pool else names
+        n_pooled = len(self.cells_of[-1])
+        return [*names, f"the pool of {n_pooled} cell{'s' * (n_pooled != 1)}"] if self.has_pool else names
+
+    def parts(self, method: BinaryMethod, counts: Int64s) -> list[CellPart]:
+        """The samples and the calibrator of each model; `counts` are the samples of the cells."""
+        sizes = [int(counts[numbers].sum()) for numbers in self.cells_of]
+        own = zip(self.cells_of, sizes, self.names(), strict=True)
+        return [CellPart(method.of(n_samples), numbers, n_samples, name) for numbers, n_samples, name in own]
+
+    def fitted(self, parts: Sequence[CellPart], rows: Iterable[Rows | Source]) -> FittedSet:
+        """The set of the models, each fitted to its own of these rows."""
+        told: Told = []
+        level, event = self.kind.fall_level(len(parts)), self.kind.event
+        models = [
+            fit_named(part.calibrator, own, part.name, told, level, event) if part.n_samples else part.without_samples(event)
+            for part, own in zip(parts, rows, strict=True)
+        ]
+        return self.set_of(models), told
 
     def set_of(self, models: Sequence[BinnedModel]) -> ModelSet:
         """The set of the fitted models."""
@@ -223,24 +219,23 @@ def _fit_sorted(
     score_range = check_score_range(getattr(calibrator, "score_range", UNIT))
     rows = check_rows(given.scores, given.labels, None, score_range, positive=given.positive)
     check_same_length(scores=rows.scores, labels=rows.labels, **{kind.column: cells.codes})
-    is_pooled = kind.find_thin(keys, cells.row_counts, method.needed)
-    counts, pooled = cells.row_counts[~is_pooled], np.flatnonzero(is_pooled).tolist()
-    if pooled:
-        counts = np.append(counts, len(rows) - counts.sum())
+    shape = SetShape.of(keys, cells.row_counts, method.needed, kind, columns)
+    is_pooled, counts = np.zeros(len(keys), np.bool_), cells.row_counts
+    if shape.has_pool:
+        is_pooled[shape.cells_of[-1]] = True
+        counts = np.append(counts[~is_pooled], counts[is_pooled].sum())
         if counts[-1] == 0:
             return None
-    cells_of = [[number] for number in np.flatnonzero(~is_pooled).tolist()] + [pooled] * bool(pooled)
-    shape = SetShape(cells_of, bool(pooled), keys, kind, columns)
     asked, runs = method.bins_for(counts), sort_into_runs(rows, cells, is_pooled)
     if not isinstance(calibrator, CertifiedCalibration):
         return _bins_of_runs(calibrator, runs, rows.limits, asked, shape)
     told: Told = []
     checked, models = calibrator._check(), []
-    level = kind.fall_level(len(cells_of))
+    level = kind.fall_level(len(shape.cells_of))
     for name, run, n_bins in zip(shape.names(), runs.each(), asked.tolist(), strict=True):
         with _named_fit(calibrator, name, told, level, kind.event):
             models.append(calibrator._model_of_sorted(checked, run, n_bins))
-    return FittedSet(shape.set_of(models), told)
+    return shape.set_of(models), told
 
 
 def _bins_of_runs(calibrator: Any, runs: SortedRuns, limits: tuple[float, float], asked: Int64s, shape: SetShape) -> FittedSet:
@@ -275,17 +270,10 @@ def _bins_of_runs(calibrator: Any, runs: SortedRuns, limits: tuple[float, float]
         falling = on_falling(*lower_half(parts["counts"][bins], parts["label_sums"][bins]), level or LEVEL)
         if falling is not None:
             told.append((names[number], falling))
-    return FittedSet(made, told)
-
-
-def _pool_name(n_cells: int) -> str:
-    return f"the pool of {n_cells} cell{'s' * (n_cells != 1)}"
+    return made, told
 
 
 # ------------------------------------------------------------------ the calibrator of a cell
-
-
-Told = list[tuple[str, str]]  # which fit, and its warning
 
 
 class Given(NamedTuple):

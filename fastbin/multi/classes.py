@@ -41,7 +41,6 @@ from fastbin.model_set import ModelSet
 from fastbin.multi.cells import (
     BinaryMethod,
     CellKind,
-    FittedSet,
     Given,
     Told,
     binary_method,
@@ -50,6 +49,7 @@ from fastbin.multi.cells import (
     fit_named,
     fit_set,
     provenance_of,
+    warnings_of,
 )
 from fastbin.multi.segmented import THIN, SegmentedBinning
 
@@ -263,9 +263,8 @@ class TopLabelBinning(ClassBinning):
         )
         columns = np.array(sorted(range(len(classes)), key=lambda column: classes[column]), np.int64)
         keys, cells = [classes[column] for column in columns.tolist()], CellRows.of_codes(predicted, columns)
-        fitted = fit_set(method, Given(scores, is_right, sample_weight), keys, cells, kind, columns)
-        self.model_ = fitted.models
-        for text in fitted.warnings:
+        self.model_, told = fit_set(method, Given(scores, is_right, sample_weight), keys, cells, kind, columns)
+        for text in warnings_of(told, self.model_.n_models):
             warn(text, stacklevel=3)
         return self
 
@@ -396,7 +395,7 @@ class ClassWiseBinning(ClassBinning):
         matrix, classes, truth = self._check(P, labels, sample_weight)
         models, told = fit_each(method, matrix, classes, truth, sample_weight)
         self.model_ = ModelSet._of(models, kind="class-wise", columns=classes, provenance=provenance_of(self, method))
-        for text in FittedSet(self.model_, told).warnings:
+        for text in warnings_of(told, self.model_.n_models):
             warn(text, stacklevel=2)
         return self
 

@@ -18,7 +18,7 @@ from fastbin._fit.segments import code_cells
 from fastbin._model.parts import At
 from fastbin.model import IntervalBound
 from fastbin.model_set import UNKNOWN, ModelSet
-from fastbin.multi.cells import BinaryMethod, CellKind, FittedSet, Given, binary_method, fit_set, provenance_of
+from fastbin.multi.cells import BinaryMethod, CellKind, FittedSet, Given, binary_method, fit_set, provenance_of, warnings_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -131,9 +131,8 @@ class SegmentedBinning(Estimator[ModelSet]):
             raise InputError(problem, ("pass ", by_name("thin", "pool")), argument="unknown", value="pool")
         named = event if self._event is None else self._event
         kind = CellKind("segments", "segment", "segments", self.thin, self.unknown)
-        fitted = fit_all(method, kind._replace(event=named, provenance=provenance_of(self, method)))
-        self.model_ = fitted.models
-        told += fitted.warnings
+        self.model_, told_by = fit_all(method, kind._replace(event=named, provenance=provenance_of(self, method)))
+        told += warnings_of(told_by, self.model_.n_models)
         if self.model_.unknown != self.unknown:
             told.append(f"no segment has fewer than {method.needed} samples, so no pool was made; unknown segments are refused")
         return self
