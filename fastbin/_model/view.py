@@ -17,6 +17,7 @@ from fastbin._base.table import MOST_ROWS, as_html, as_records, as_text, number_
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.schemes import SCHEMES
 from fastbin.guarantees.certificate import event_words, label_words, moved_words, sureness
+from fastbin.guarantees.evidence import steps_told
 
 Model = Any  # a BinnedModel, which lies above and hands itself down to here
 Models = Any  # a ModelSet, likewise
@@ -128,9 +129,7 @@ def _set_facts(models: Models) -> dict[str, str]:
 
 def why_pooled(models: Models) -> str:
     """How many samples per_class="auto" asked of a model, as the provenance says it, and why; to be put behind other words."""
-    steps = (models.provenance or {}).get("made_by")
-    step = steps[0] if isinstance(steps, list) and steps and isinstance(steps[0], dict) else {}
-    told = step.get("configuration")
+    told = next(iter(steps_told(models)), {}).get("configuration")
     if not isinstance(told, dict) or told.get("per_class") != "auto" or not isinstance(told.get("min_points"), int):
         return ""
     return f"; a model has at least {told['min_points']:,} samples, for a small epsilon in all bins together (per_class='auto')"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from fastbin._base.shown import first_few, printable, rounded_up
 from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.class_rates import n_cuts_of
-from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, is_of_batch, is_stratified
+from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, is_of_batch, is_stratified, steps_told
 from fastbin.intervals.binomial import check_side
 
 # For each kind of certificate its bounds; the first is the default, but "common" for "conditional" where `has_common_radius`.
@@ -175,11 +175,7 @@ def sentences(*names: str) -> list[str]:
 
 def is_of_clusters(evidence: Any) -> bool:
     """Whether the fit took one row of each cluster, as the model's provenance says."""
-    stated = getattr(evidence, "provenance", None)
-    steps = stated.get("made_by") if isinstance(stated, Mapping) else None
-    if not isinstance(steps, list):
-        return False
-    return any(isinstance(step, Mapping) and step.get("function") == "one_per_cluster" for step in steps)
+    return any(step.get("function") == "one_per_cluster" for step in steps_told(evidence))
 
 
 def draws_from(population: str) -> str:

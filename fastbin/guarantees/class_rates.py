@@ -14,7 +14,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s
 from fastbin._base.errors import GuaranteeError
-from fastbin.guarantees.evidence import Evidence
+from fastbin.guarantees.evidence import Evidence, steps_told
 from fastbin.intervals.binomial import exact_ends, halved
 
 # The share of the level of a cut that the variances get, which Bernstein's inequality needs.
@@ -64,13 +64,9 @@ class Shares(NamedTuple):
 def shares_of(evidence: Evidence) -> Shares | None:
     """The shares that a model's file keeps beside a rate that was estimated without labels."""
     rates = evidence.rates
-    stated = getattr(evidence, "provenance", None)
-    if rates is None or rates.target.origin != "estimated" or not isinstance(stated, Mapping):
+    if rates is None or rates.target.origin != "estimated":
         return None
-    steps = stated.get("made_by")
-    found = (
-        [step["shares"] for step in steps if isinstance(step, Mapping) and "shares" in step] if isinstance(steps, list) else []
-    )
+    found = [step["shares"] for step in steps_told(evidence) if "shares" in step]
     shares = Shares.from_json(found[-1]) if found else None
     return shares if shares is not None and shares.target[-1] == rates.target.n_samples else None
 

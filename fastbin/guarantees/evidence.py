@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -240,6 +240,13 @@ def refuse_designs(evidence: Evidence, what: str) -> None:
         )
 
 
+def steps_told(model: Any) -> list[Mapping[str, Any]]:
+    """The steps by which a model came about, as far as its provenance, which anyone may have written, tells them."""
+    stated = getattr(model, "provenance", None)
+    steps = stated.get("made_by") if isinstance(stated, Mapping) else None
+    return [step if isinstance(step, Mapping) else {} for step in steps] if isinstance(steps, list) else []
+
+
 def in_note(evidence: Evidence) -> str:
     """The note of a model, which may say the reason of a refusal, in brackets."""
     note = getattr(evidence, "note", "")
@@ -356,8 +363,7 @@ def require_interior(
 
 def _rule_of(evidence: Any) -> Rule | None:
     """The rule by which a plan stopped, as the provenance of its model tells; None where the numbers of labels were fixed."""
-    steps = (evidence.provenance or {}).get("made_by")
-    first = steps[0] if isinstance(steps, list) and steps and isinstance(steps[0], dict) else {}
+    first = next(iter(steps_told(evidence)), {})
     said = first.get("configuration") if first.get("calibrator") == "LabelPlan" else None
     if not isinstance(said, dict) or not {"epsilon", "level"} <= said.keys():
         raise GuaranteeError(
