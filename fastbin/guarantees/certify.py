@@ -768,9 +768,13 @@ def _ends_of_bins(
 
 
 def _ends_by_common_radius(evidence: Evidence, interior: Interior, alpha: float) -> tuple[Float64s, Float64s, Float64s]:
-    """The same by one radius for all mean labels, at the share of alpha that the masses leave."""
-    means, radius = _means_and_radius(interior, (1.0 - SHARE_OF_MASSES) * alpha)
-    low, high = StepMasses(evidence).average_ends(sidak(SHARE_OF_MASSES * alpha, int(np.count_nonzero(interior.is_covered))))
+    """The same by one radius for all mean labels, at what the masses leave of alpha: all of it where each bin is one step."""
+    low = high = np.asarray(evidence.values, np.float64)
+    of_masses = SHARE_OF_MASSES if has_steps(evidence) else 0.0
+    means, radius = _means_and_radius(interior, (1.0 - of_masses) * alpha)
+    if has_steps(evidence):
+        level = sidak(of_masses * alpha, int(np.count_nonzero(interior.is_covered)))
+        low, high = StepMasses(evidence).average_ends(level)
     ends = np.stack([np.maximum(means - radius, 0.0), np.minimum(means + radius, 1.0)], axis=1)
     return np.where(interior.is_covered[:, None], ends, [0.0, 1.0]), low, high
 

@@ -304,6 +304,20 @@ def test_of_two_resolutions_it_shares_alpha_with_the_masses() -> None:
     refused(InputError, "it is about all bins at once", cal.certificate, kind="marginal", bound="common")
 
 
+@pytest.mark.parametrize("values", ["mean", "jeffreys"])
+def test_of_certified_bins_of_one_value_it_has_all_of_alpha(values: str) -> None:
+    """There are no steps, so no masses of them take a share of alpha."""
+    scores, labels = rows()
+    for n_bins in (1, 10):
+        model = fb.CertifiedCalibration(n_bins, values=values).fit(scores, labels).model_
+        certificate = model.certificate(bound="common")
+        radius = guarantees.common_radius(model.counts, 0.1, label_sums=model.label_sums)
+        distance = np.abs(model.label_sums / model.counts - model.values)
+        assert certificate.terms[0] == ("one radius", pytest.approx(radius, abs=1e-12))
+        assert certificate.epsilon <= radius + float(distance.max()) + 1e-12
+        assert certificate.terms[2][1] == 0.0
+
+
 def test_label_sums_that_are_not_binomial_are_refused() -> None:
     scores, labels = rows()
     for cal in (
