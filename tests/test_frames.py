@@ -388,3 +388,22 @@ def test_one_library_is_enough(program: str) -> None:
     head = "import sys; sys.modules['pyarrow'] = None; import fastbin as fb"
     result = run_python("-c", f"{head}\nmodel = fb.BinnedModel.from_bytes({MODEL.to_bytes()!r})\n{program}")
     assert result.returncode == 0, result.stderr
+
+
+# ------------------------------------------------------------------------------------------------- integers of 128 bits
+
+
+@pytest.mark.parametrize("name", ["Int128", "UInt128"])
+def test_integers_of_128_bits_are_integers(name: str) -> None:
+    """NumPy has none, so Polars makes no array of them; ids of this width are the usual way to hold a UUID."""
+    if not hasattr(pl, name):
+        pytest.skip(f"Polars has no {name}")
+    labels, weights, cells = (pl.Series(column).cast(getattr(pl, name)) for column in (LABELS, LABELS + 1, LABELS))
+    fit = fb.UniformMassBinning(4).fit
+    assert fit(SCORES, labels, weights).model_ == fit(SCORES, LABELS, LABELS + 1).model_
+    assert MODEL.predict(labels).to_list() == MODEL.predict(LABELS.astype(float)).tolist()
+    fit_cells = fb.multi.SegmentedBinning(fb.UniformMassBinning(1)).fit
+    assert fit_cells(SCORES, LABELS, cells).model_ == fit_cells(SCORES, LABELS, LABELS).model_
+    refuses("InputError labels[1]: is null", fit, SCORES[:2], pl.Series([0, None]).cast(getattr(pl, name)))
+    ids = [2**100 + 1, 17]
+    assert fb.hash_keys(pl.Series(ids, dtype=getattr(pl, name)), "salt").tolist() == fb.hash_keys(ids, "salt").tolist()

@@ -204,7 +204,13 @@ def _read_pandas(series: Any) -> Piece:
 
 
 def _read_polars(chunk: Any) -> Piece:
-    return Piece(chunk.to_numpy(), chunk.is_null().to_numpy() if chunk.null_count() else None)
+    is_null = chunk.is_null().to_numpy() if chunk.null_count() else None
+    return Piece(np.array(chunk.to_list(), object) if has_no_array_type(chunk) else chunk.to_numpy(), is_null)
+
+
+def has_no_array_type(values: Any) -> bool:
+    """Whether this is a column of Polars of 128-bit integers, which NumPy has not: Python's own hold them."""
+    return str(getattr(values, "dtype", "")) in ("Int128", "UInt128")
 
 
 def _read_arrow(array: Any) -> Piece:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastbin._base.array_types import UInt64s
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.frames import masked_entries
+from fastbin._base.frames import has_no_array_type, masked_entries
 
 # The number after the greatest key is reserved: it stands for "above every key".
 GREATEST_KEY = 2**64 - 2
@@ -94,6 +94,8 @@ def _values(ids: Any) -> list[Any]:
         return list(ids.to_pylist())
     if isinstance(ids, (list, tuple)):
         return list(ids)  # NumPy would make text of all if some are
+    if has_no_array_type(ids):
+        return list(ids.to_list())
     masked = masked_entries(ids)
     if masked is not None:
         _refuse_missing(int(np.argmax(masked)), "masked")
