@@ -96,6 +96,8 @@ static unsigned char *copy_spec(fastbin_model *model, const fastbin_model_spec *
   own->score_min = without_negative_zero(own->score_min);
   own->score_max = without_negative_zero(own->score_max);
   own->delta = without_negative_zero(own->delta);
+  own->source_rate = without_negative_zero(own->source_rate);
+  own->target_rate = without_negative_zero(own->target_rate);
   own->edges_share = without_negative_zero(own->edges_share);
   own->clip = without_negative_zero(own->clip);
   own->sampling_rate = without_negative_zero(own->sampling_rate);

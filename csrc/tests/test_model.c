@@ -185,12 +185,14 @@ static void test_default_keys_and_negative_zeros(void) {
   spec.values = values;
   spec.score_min = -0.0;
   spec.delta = -0.0;
+  spec.source_rate = spec.target_rate = -0.0;
   REQUIRE(fastbin_model_create(&spec, &model) == FASTBIN_OK);
   seen.struct_size = sizeof seen;
   CHECK(fastbin_model_describe(model, &seen) == FASTBIN_OK);
   CHECK(seen.edge_keys[0] == FASTBIN_KEY_ABOVE && seen.edge_keys[1] == FASTBIN_KEY_ABOVE);
   CHECK(same_bits(seen.edges[0], 0.0) && same_bits(seen.values[0], 0.0));
   CHECK(same_bits(seen.score_min, 0.0) && same_bits(seen.delta, 0.0));
+  CHECK(same_bits(seen.source_rate, 0.0) && same_bits(seen.target_rate, 0.0));
   fastbin_model_free(model);
 }
 
