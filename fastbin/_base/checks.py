@@ -586,16 +586,16 @@ def check_alpha(alpha: Any, name: str = "alpha", *, smallest: float = SMALLEST_A
     return value
 
 
-def check_level(alpha: Any, name: str = "alpha") -> float:
+def check_level(alpha: Any) -> float:
     """The failure probability of one bin, which may be a small part of that of all."""
-    return check_alpha(alpha, name, smallest=SMALLEST_LEVEL)
+    return check_alpha(alpha, smallest=SMALLEST_LEVEL)
 
 
-def check_power(power: Any, name: str = "power") -> float:
+def check_power(power: Any) -> float:
     """The chance of finding what is there: strictly between 0 and 1."""
-    value = check_number(power, name)
+    value = check_number(power, "power")
     if not 0.0 < value < 1.0:
-        raise InputError(None, "a chance of success lies strictly between 0 and 1", argument=name, value=value)
+        raise InputError(None, "a chance of success lies strictly between 0 and 1", argument="power", value=value)
     return value
 
 
@@ -667,11 +667,11 @@ def check_n_bins(n_bins: Any) -> int | str:
     return n_bins
 
 
-def check_seed(seed: Any, name: str = "seed") -> int:
+def check_seed(seed: Any) -> int:
     """A seed in [0, 2**64); ``None`` draws one from the operating system."""
     if seed is None:
         return int.from_bytes(os.urandom(8), "little")
-    return check_count(seed, name, minimum=0, maximum=2**64 - 1)
+    return check_count(seed, "seed", minimum=0, maximum=2**64 - 1)
 
 
 def check_key(key: Any, name: str = "tie_key") -> int:

@@ -43,12 +43,12 @@ def _parameter_names(calibrator: type) -> list[str]:
     return [name for name in inspect.signature(calibrator.__init__).parameters if name != "self"]  # type: ignore[misc]
 
 
-def as_model_set(models: Any, name: str = "models") -> ModelSet:
+def as_model_set(models: Any) -> ModelSet:
     """The set itself, or that of a fitted estimator of `fastbin.multi`; InputTypeError for anything else."""
     fitted = models.model_ if hasattr(type(models), "model_") else models
     if not isinstance(fitted, ModelSet):
         remedy = "pass a ModelSet, or an estimator of fastbin.multi"
-        raise InputTypeError(f"is of type {type(models).__name__}", remedy, argument=name)
+        raise InputTypeError(f"is of type {type(models).__name__}", remedy, argument="models")
     return fitted
 
 

@@ -76,14 +76,14 @@ class RootMap(NamedTuple):
     n_cells: int
 
     @classmethod
-    def linear(cls, low: float, scale: float, n_steps: int, points: Float64s = NO_POINTS) -> RootMap:
+    def linear(cls, low: float, scale: float, n_steps: int) -> RootMap:
         """n_steps cells of equal width 1 / scale from `low` on."""
-        return cls(LINEAR, low, scale, 0, 0, n_steps, points, n_steps * (3 if points.size else 1))
+        return cls(LINEAR, low, scale, 0, 0, n_steps, NO_POINTS, n_steps)
 
     @classmethod
-    def by_code(cls, base: int, shift: int, n_steps: int, points: Float64s = NO_POINTS) -> RootMap:
+    def by_code(cls, base: int, shift: int, n_steps: int) -> RootMap:
         """n_steps cells of 2**shift codes each from `base` on."""
-        return cls(BY_CODE, 0.0, 0.0, base, shift, n_steps, points, n_steps * (3 if points.size else 1))
+        return cls(BY_CODE, 0.0, 0.0, base, shift, n_steps, NO_POINTS, n_steps)
 
     @classmethod
     def by_splitters(cls, points: Float64s) -> RootMap:

@@ -76,9 +76,9 @@ class FixedEdges(Binning):
         raise NotImplementedError
 
 
-def _on_empty_bins(empty: Int64s, values: Float64s, monotone: bool, limit: int = 8) -> str:
+def _on_empty_bins(empty: Int64s, values: Float64s, monotone: bool) -> str:
     """The text of the warning."""
-    shown = first_few(empty.tolist(), limit)
+    shown = first_few(empty.tolist())
     served = f"{values[empty[0]]:g}" if len(set(values[empty])) == 1 else f"{values[empty].min():g} to {values[empty].max():g}"
     why = "a value between those of their neighbours" if monotone else "a value that stands for not knowing"
     one = len(empty) == 1

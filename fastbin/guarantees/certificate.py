@@ -777,9 +777,9 @@ def _known(rate: ClassRate, n_cuts: int = 0) -> str:
     return f"{value} counted on {labels}, {rate.n_positive:,} of them 1{smoothed}"
 
 
-def name_bins(bins: Sequence[int], limit: int = 8) -> str:
+def name_bins(bins: Sequence[int]) -> str:
     """The bins in words: "bin 3", "bins 0, 1, 2", the first few of many."""
-    return f"{'bin' if len(bins) == 1 else 'bins'} {first_few(bins, limit)}"
+    return f"{'bin' if len(bins) == 1 else 'bins'} {first_few(bins)}"
 
 
 def name_cell(name: Any) -> str:

@@ -220,7 +220,7 @@ def interval_of_tally(tally: Interior, alpha: float, bound: str, n_sharing: int,
     return found
 
 
-def tally_of(evidence: Evidence, bound: str, rest_parts: float | None = None, *, designed: bool = False) -> Interior:
+def tally_of(evidence: Evidence, bound: str, *, designed: bool = False) -> Interior:
     """The part of the tally of a model that this bound counts, if it may; `designed` as in `require_guarantee`."""
     if bound == "empirical-bernstein" and has_whole_ties(evidence):
         raise GuaranteeError(
@@ -230,7 +230,7 @@ def tally_of(evidence: Evidence, bound: str, rest_parts: float | None = None, *,
     if bound == "wilson":
         return _whole_tally(evidence)
     designed = designed and bound == "clopper-pearson"
-    interior = require_interior(evidence, moved=True, rest_parts=rest_parts, designed=designed)
+    interior = require_interior(evidence, moved=True, designed=designed)
     return interior if bound == "clopper-pearson" else replace(interior, atoms=None)
 
 

@@ -74,8 +74,8 @@ def detail_tables(assessment: VectorAssessment) -> str:
     return "".join(tables)
 
 
-def _unless_long(summary: str, words: dict[str, list[str]], n_text: int = 1) -> str:
-    table = as_html(words, n_text=n_text, most=None)
+def _unless_long(summary: str, words: dict[str, list[str]]) -> str:
+    table = as_html(words, n_text=1, most=None)
     return table if len(next(iter(words.values()))) <= UNFOLDED else folded(summary, table)
 
 

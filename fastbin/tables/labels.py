@@ -165,9 +165,9 @@ def _first_row(is_so: list[bool], codes: Int64s) -> int:
     return int(np.argmax(np.array(is_so)[codes]))
 
 
-def _say_positive(column: Any, event: str, most: int = 3) -> Words:
+def _say_positive(column: Any, event: str) -> Words:
     """The remedy for labels that are not numbers; it names a few of them, as they come, and an event among them."""
-    values = pyarrow().compute.unique(as_plain(column).drop_null()).to_pylist()[:most]
+    values = pyarrow().compute.unique(as_plain(column).drop_null()).to_pylist()[:3]
     texts = [value.decode("utf8", errors="replace") if isinstance(value, bytes) else value for value in values]
     if len(values) > 2:
         return f"the labels are {' and '.join(map(repr, texts))}: make a column of 0 and 1 of them, one class against others"
