@@ -7,6 +7,7 @@ functions, so that one of them is enough. Whatever else speaks the Arrow C inter
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -328,8 +329,4 @@ def _is_shuffled(index: Any) -> bool:
 
 def _first_difference(index: Any, other: Any) -> int:
     """By halving: what it means that labels are equal, pandas knows best."""
-    low, high = 0, len(index) - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if index[: middle + 1].equals(other[: middle + 1]) else (low, middle)
-    return low
+    return bisect_left(range(len(index) - 1), True, key=lambda at: not index[: at + 1].equals(other[: at + 1]))

@@ -145,8 +145,8 @@ def run_sql(text: str, rows: RowsToScore, names: SqlNames) -> Ran:
     query = last if is_script else f"SELECT {ROW}, {text} AS {ANSWER} FROM {names.source} AS s"
     answer = names.answer or names.what if is_script else ANSWER
     nothing, is_null_alone = INTEGERS.get(names.what), names.what == "bin" and rows.cells is None
-    ran = runners[names.dialect](_Sql(statements, query, answer, names.source, columns, nothing, is_null_alone))
-    return Ran(ran.engine, {names.what: ran.columns[answer]})
+    engine, answers = runners[names.dialect](_Sql(statements, query, answer, names.source, columns, nothing, is_null_alone))
+    return Ran(engine, {names.what: answers})
 
 
 def _sqlite() -> Any:
@@ -213,7 +213,8 @@ def _executed(sql: _Sql, execute: Callable[[str], Any]) -> Array:
     return _in_order(sql, execute(f"SELECT {ROW}, {sql.answer} FROM ({sql.query.rstrip().rstrip(';')})").fetchall())
 
 
-def _in_duckdb(sql: _Sql) -> Ran:
+def _in_duckdb(sql: _Sql) -> tuple[str, Array]:
+    """The engine, with its version, and the answers; as the two below."""
     with needed_for("runs in DuckDB", extra="engines"):
         import duckdb
         import pyarrow as pa
@@ -227,10 +228,10 @@ def _in_duckdb(sql: _Sql) -> Ran:
             answers = _executed(sql, connection.execute)
         except duckdb.Error as error:
             raise Refused(f"DuckDB says: {error}") from None
-    return Ran(f"DuckDB {duckdb.__version__}", {sql.answer: answers})
+    return f"DuckDB {duckdb.__version__}", answers
 
 
-def _in_sqlite(sql: _Sql) -> Ran:
+def _in_sqlite(sql: _Sql) -> tuple[str, Array]:
     sqlite3, names = _sqlite(), ", ".join(map(_quoted, sql.columns))
     refused = sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_PRAGMA
     connection = sqlite3.connect(":memory:")
@@ -246,10 +247,10 @@ def _in_sqlite(sql: _Sql) -> Ran:
         raise Refused(f"SQLite says: {error}") from None
     finally:
         connection.close()
-    return Ran(f"SQLite {sqlite3.sqlite_version}", {sql.answer: answers})
+    return f"SQLite {sqlite3.sqlite_version}", answers
 
 
-def _in_polars(sql: _Sql) -> Ran:
+def _in_polars(sql: _Sql) -> tuple[str, Array]:
     with needed_for("runs in Polars", package="polars"):
         import polars as pl
     if sql.statements:
@@ -259,7 +260,7 @@ def _in_polars(sql: _Sql) -> Ran:
         given = pl.SQLContext({_plain(sql.source): pl.DataFrame(columns)}).execute(sql.query, eager=True)
     except pl.exceptions.PolarsError as error:
         raise Refused(f"Polars says: {error}") from None
-    return Ran(f"Polars {pl.__version__}", {sql.answer: _in_order(sql, given.select(ROW, sql.answer).rows())})
+    return f"Polars {pl.__version__}", _in_order(sql, given.select(ROW, sql.answer).rows())
 
 
 def run_onnx(graph: bytes, rows: RowsToScore, names: SqlNames) -> Ran:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -388,12 +389,9 @@ class BinaryMethod:
             return _copy(self.calibrator, n_bins=self._n_bins(asked, n_samples))
         if n_samples >= self.needed or not isinstance(asked, int):
             return _copy(self.calibrator)
-        low, high = 1, max(1, asked * n_samples // self.needed)
-        while low < high:  # and for which they are enough
-            middle = (low + high + 1) // 2
-            enough = _copy(self.calibrator, n_bins=middle)._least_samples() <= n_samples
-            low, high = (middle, high) if enough else (low, middle - 1)
-        return _copy(self.calibrator, n_bins=low)
+        more = range(2, asked * n_samples // self.needed + 1)  # of which those are left for which the samples are enough
+        n_enough = bisect(more, n_samples, key=lambda n_bins: _copy(self.calibrator, n_bins=n_bins)._least_samples())
+        return _copy(self.calibrator, n_bins=1 + n_enough)
 
     def _asked(self) -> Any:
         """The bins that were asked for: a number, "auto", or ``None`` where there are none to ask for."""
