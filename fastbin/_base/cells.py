@@ -203,8 +203,7 @@ def check_matrix(
     remedy: Words = "remove such rows, or impute them first"
     refuse_first(~np.isfinite(matrix), name, matrix, remedy, lambda i: _is_value(matrix.flat[i]))
     if inputs == "logits":
-        powers = np.exp(matrix - matrix.max(axis=1, keepdims=True, initial=-np.inf))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        return softmax(matrix)
     or_logits: tuple[str | Wording, ...] = ("their softmax, if they are logits",)
     if inputs is not None:
         or_logits = "logits with ", by_name("inputs", "logits")
@@ -224,6 +223,12 @@ def check_matrix(
             value=float(sums[row]),
         )
     return matrix
+
+
+def softmax(logits: Array) -> Float64s:
+    """Probabilities of all classes, NaN in rows that have one."""
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def _as_matrix(P: Any, name: str) -> Array:

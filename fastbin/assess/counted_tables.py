@@ -25,8 +25,8 @@ from fastbin.assess.counted import (
     refuse_times,
 )
 from fastbin.assess.samples import COUNTS_ONLY, check_samples
-from fastbin.tables.columns import read_numbers, read_text
-from fastbin.tables.files import ColumnReader, open_table
+from fastbin.tables.columns import column_of, read_numbers, read_text
+from fastbin.tables.files import ColumnReader
 from fastbin.tables.frames import BOOLEAN, FLOAT, INTEGER
 from fastbin.tables.opening import Opened, open
 from fastbin.tables.table import Table
@@ -46,7 +46,7 @@ def count_table(table: Any, columns: NamedColumns, *, positive: Any = None, seed
             remedy = "choose one row of each cluster there, or pass a file, a pandas frame or arrays"
             raise InputError("is given, and rows of an engine have no order to choose by", remedy, argument="cluster")
         return _count_groups(opened, columns, positive)
-    rows = _stream(opened)
+    rows = opened.rows()
     numbers = {"predictions": columns.prediction, "labels": columns.label}
     if columns.weight is not None:
         numbers["sample_weight"] = columns.weight
@@ -67,12 +67,6 @@ def count_table(table: Any, columns: NamedColumns, *, positive: Any = None, seed
         return made.counts()
     except InputError as error:
         raise error if error.argument is not None else error.at_place(f"{rows.path}: ") from error
-
-
-def _stream(opened: Opened) -> Table:
-    if not opened.is_path:
-        return opened.stream()
-    return opened.native if isinstance(opened.native, Table) else open_table(opened.native)
 
 
 def _texts_of(rows: Table, column: str, batch: Any, first_row: int, name: str) -> TextCells:
@@ -169,8 +163,7 @@ def _whole(column: Any, name: str) -> Int64s:
 
 def _columns_of(table: Any) -> dict[str, Any]:
     """The columns of a table of counts, which are few rows, by name."""
-    opened = open(table)
-    rows = _stream(opened)
+    rows = open(table).rows()
     wanted = rows.check_columns(*(name for name in OF_COUNTS if name in rows.names))
     if not wanted:
         raise InputError(f"{rows.path} has none of the columns of a table of counts; it has {rows.list_names()}")
@@ -181,6 +174,6 @@ def _columns_of(table: Any) -> dict[str, Any]:
             if name in KEYS:
                 found[name] += read_text(rows, name, batch, first_row, are_days=name == "day").to_pylist()
             else:
-                found[name].append(read_numbers(rows, name, batch.column(batch.schema.get_field_index(name)), first_row))
+                found[name].append(read_numbers(rows, name, column_of(batch, name), first_row))
         first_row += len(batch)
     return {name: each if name in KEYS else np.concatenate(each or [np.empty(0)]) for name, each in found.items()}

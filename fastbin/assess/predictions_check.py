@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import check_alpha, check_choice, check_seed
+from fastbin._base.checks import check_alpha, check_seed
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
@@ -20,7 +20,7 @@ from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.samples import COUNTS_ONLY, Samples, check_samples
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, Judged, new_rows, not_shown, p_is, shown_p
-from fastbin.intervals.binomial import special_functions
+from fastbin.intervals.binomial import check_side, special_functions
 
 TOO_LOW, TOO_HIGH = "too low", "too high"
 
@@ -195,7 +195,7 @@ def check_predictions(
     >>> check.verdict, round(float(check.p_values[0]), 4), round(float(check.jeffreys[0]), 5)
     ('not contradicted', 0.1097, 0.08307)
     """
-    test_level, side = check_alpha(test_level, "test_level"), check_choice(side, "side", ("both", "upper", "lower"))
+    test_level, side = check_alpha(test_level, "test_level"), check_side(side)
     samples = _checked(p, y, sample_weight, positive, by=by, cluster=cluster)
     kept, agreement = None, None
     if cluster is not None:

@@ -15,10 +15,10 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import Key
-from fastbin._base.checks import check_alpha, check_choice, check_power, check_seed, check_unit_interval
+from fastbin._base.checks import check_alpha, check_power, check_seed, check_unit_interval
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.shown import first_few, named
-from fastbin._base.table import Columns, Table, in_words
+from fastbin._base.table import Columns, Table, as_records, in_words
 from fastbin._core.score import library_version
 from fastbin._fit.calibrator import Estimator
 from fastbin._model.parts import Parts
@@ -39,7 +39,7 @@ from fastbin.assess.predictions_check import (
     of_side,
 )
 from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, NOT_CONTRADICTED, Judged, known, new_rows, not_shown, p_is, shown_p
-from fastbin.intervals.binomial import ends_of_rows
+from fastbin.intervals.binomial import check_side, ends_of_rows
 from fastbin.vector_model import VectorModel
 
 FORMAT = "fastbin report of predictions, version 1"
@@ -478,7 +478,7 @@ def _figures(groups: Sequence[CanonicalCounts], options: ValidationOptions) -> l
     if options.asset_correlation is not None:
         columns["vasicek"] = [None if cells is None else vasicek(cells, options.asset_correlation).p_value for cells in whole]
     columns = {name: column.tolist() if isinstance(column, np.ndarray) else column for name, column in columns.items()}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return as_records(columns)
 
 
 def _tails_of_means(means: Float64s, n: Int64s, ones: Int64s) -> Float64s:
@@ -522,8 +522,7 @@ def check_options(side: str, test_level: float, power: float, asset_correlation:
     """The questions of a validation, checked."""
     if asset_correlation is not None:
         asset_correlation = check_unit_interval(asset_correlation, "asset_correlation", open_right=True)
-    side = check_choice(side, "side", ("both", "upper", "lower"))
-    return ValidationOptions(side, check_alpha(test_level, "test_level"), check_power(power), asset_correlation)
+    return ValidationOptions(check_side(side), check_alpha(test_level, "test_level"), check_power(power), asset_correlation)
 
 
 def assess(

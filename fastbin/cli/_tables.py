@@ -23,9 +23,9 @@ from fastbin._core.fit import row_keys
 from fastbin.cli._console import reading
 from fastbin.cli._files import display_name
 from fastbin.io import Table, open_table
-from fastbin.tables.columns import first_true, is_integer, read_text, without_missing
+from fastbin.tables.columns import column_of, first_true, is_integer, read_text, without_missing
 from fastbin.tables.files import ColumnReader
-from fastbin.tables.table import arrow, as_plain, check_roles
+from fastbin.tables.table import arrow, check_roles
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -292,7 +292,7 @@ class KeySource:
             texts = read_text(self._table, self.column, batch, first_row).to_pylist()
             if all(map(HEXADECIMAL.fullmatch, texts)) and not all(map(str.isdigit, texts)):
                 return np.array([int(text, 16) for text in texts], np.uint64)
-        column = self._text(as_plain(batch.column(batch.schema.get_field_index(self.column))), first_row)
+        column = self._text(column_of(batch, self.column), first_row)
         if self._salt is None:
             return self._parse(column, first_row)
         keys = np.zeros(len(batch), np.uint64)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
+from fastbin._base.cells import softmax
 from fastbin._base.errors import InputError, without_warnings
 from fastbin._base.shown import rounded_up
 from fastbin.cli import _options as options
@@ -276,8 +277,7 @@ def _assess_vectors(
     read = read_rows(table, numbers, {"labels": label}, whole=("sample_weight",), propagate=tuple(of_classes))
     P = matrix_of(read.arrays)
     if rows.inputs == "logits":
-        powers = np.exp(P - P.max(axis=1, keepdims=True))
-        P = powers / powers.sum(axis=1, keepdims=True)
+        P = softmax(P)
     with errors_in(table, {**numbers, "labels": label}), working("assessing"):
         given = {"others": others, "sample_weight": read.arrays.get("sample_weight"), **settings}
         found = assess_model(model, P, keys_like(model, read.texts["labels"], "labels"), **given)

@@ -173,14 +173,19 @@ class Opened:
         propagate : tuple of str
             Arguments whose missing values become NaN.
         """
-        if not self.is_path:
-            return OpenedColumns(self.stream(), dict(columns), positive)
-        table = self.native if isinstance(self.native, Table) else open_table(self.native)
-        table.check_columns(*columns.values())
+        table = self.rows()
+        if self.is_path:
+            table.check_columns(*columns.values())
         if not table.is_text:
             return OpenedColumns(table, dict(columns), positive)
         parsed = _Parsed(table, columns, keys, positive, kept=kept, propagate=propagate)
         return OpenedColumns(parsed, parsed.called, None)
+
+    def rows(self) -> Table:
+        """The table itself, whose rows come as Arrow batches; those of text files as they are written."""
+        if not self.is_path:
+            return self.stream()
+        return self.native if isinstance(self.native, Table) else open_table(self.native)
 
     def stream(self) -> Stream:
         """A table that is not a path as a stream of Arrow batches; others are refused."""
