@@ -68,15 +68,16 @@ def number_format(values: Iterable[float]) -> str:
 def in_words(column: Sequence[Any]) -> list[str]:
     """The entries of a column as they are shown, all in one format.
 
-    >>> in_words([0.5, 0.25]), in_words([1000, None]), in_words([(0.1, 0.25)])
-    (['0.5000', '0.2500'], ['1,000', ''], ['0.1000 to 0.2500'])
+    >>> in_words([0.5, 0.25]), in_words([1000, None]), in_words([(0.1, 0.25), (math.nan, math.nan)])
+    (['0.5000', '0.2500'], ['1,000', ''], ['0.1000 to 0.2500', ''])
     """
     numbers = [entry[-1] if isinstance(entry, (list, tuple)) else entry for entry in column]  # a lower end may be next to 0
     form = number_format(number for number in numbers if isinstance(number, float) and math.isfinite(number))
 
     def shown(entry: Any) -> str:
         if isinstance(entry, (list, tuple)):
-            return " to ".join(map(shown, entry))
+            ends = [shown(end) for end in entry]
+            return " to ".join(ends) if any(ends) else ""
         if entry is None or entry != entry:
             return ""
         if isinstance(entry, float):

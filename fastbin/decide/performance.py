@@ -91,9 +91,7 @@ class Performance(Table):
 
     def _words(self) -> tuple[dict[str, list[str]], int]:
         words, n_text = super()._words()
-        return {
-            title: ["not defined" if word == " to " else word for word in column] for title, column in words.items()
-        }, n_text
+        return {**words, "interval": [word or "not defined" for word in words["interval"]]}, n_text
 
     def _about(self) -> str:
         kind = "the labels that they will show" if self.about == "labels" else "rates in the long run"

@@ -321,6 +321,7 @@ def test_a_plan_of_a_newer_version_is_refused() -> None:
 def test_what_is_shown(plan: LabelPlan) -> None:
     begun = plan_labels(SCORES, epsilon=0.1, n_bins=5)
     assert str(begun).startswith("0 labels are known, and 0 of 5 bins are done; about ")
+    assert " to  " not in str(begun)  # of an interval that is not known
     assert f"All 5 bins are done, with {plan.counts.sum():,} labels: with probability at least 90 %" in str(plan)
     assert "<table" in begun._repr_html_()
     frame = plan.to_pandas()
