@@ -241,12 +241,13 @@ def check_scores(scores: Any, score_range: ScoreRange = UNIT, name: str = "score
     return array
 
 
-def clip_scores(scores: Array, score_range: ScoreRange, out_of_range: str) -> Array:
-    """Finite scores beyond the range moved to its ends, where the policy of a model is "clip"; others are left for a check."""
-    if out_of_range != "clip" or score_range is None:
-        return scores
-    doubles = scores.astype(np.float64)  # an end need not be a float32
-    return np.where(np.isfinite(doubles), np.clip(doubles, *score_range), doubles)
+def clip_scores(scores: Any, model: Any, name: str = "scores") -> Array:
+    """`as_scores`, with finite ones moved into the range of a model that clips; others are left for a check."""
+    array = as_scores(scores, name)
+    if model.out_of_range != "clip" or model.score_range is None:
+        return array
+    doubles = array.astype(np.float64)  # an end need not be a float32
+    return np.where(np.isfinite(doubles), np.clip(doubles, *model.score_range), doubles)
 
 
 def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> Float64s:

@@ -392,7 +392,7 @@ class LabelledRows(NamedTuple):
         """Whether these rows have the fingerprint of the model, where that tells them from other rows. O(n log n_bins)."""
         if model.fingerprint == 0:
             return False
-        inside = clip_scores(self.scores, model.score_range, model.out_of_range)
+        inside = clip_scores(self.scores, model)
         counts = count_at_edges(model, inside.astype(np.float64), self.labels, self.frequencies)
         return fingerprint_of(counts) == model.fingerprint and chance_of_same_counts(counts) < COINCIDENCE
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import ScoreRange, as_scores, check_scores, refuse_first
+from fastbin._base.checks import ScoreRange, check_scores, refuse_first
 from fastbin._base.errors import InputError
 from fastbin._base.ranks import boundary_ranks
 from fastbin._fit.edges import resolve_n_bins, tally_fingerprint
@@ -23,7 +23,7 @@ def parts_of_batch(
     Edges lie between whole groups of equal scores. No row is left out: the bins may be any that do not depend on which rows
     were drawn. O(M log M) for M rows in the batch.
     """
-    batch = np.sort(check_scores(as_scores(population, "population"), score_range, "population").astype(np.float64) + 0.0)
+    batch = np.sort(check_scores(population, score_range, "population").astype(np.float64) + 0.0)
     _refuse_strangers(rows, batch)
     n_bins = resolve_n_bins(n_bins, len(rows))
     if len(batch) < n_bins:

@@ -11,7 +11,6 @@ from fastbin._base.array_types import Int64s, UInt64s
 from fastbin._base.checks import (
     ScoreRange,
     are_probabilities,
-    as_scores,
     check_choice,
     check_count,
     check_flag,
@@ -286,7 +285,7 @@ class _CheckedCertified(NamedTuple):
             raise InputError(
                 "unlabelled and importance weights exclude each other: no promise is known for both; leave one out"
             )
-        more = check_scores(as_scores(unlabelled, name="unlabelled"), self.score_range, name="unlabelled")
+        more = check_scores(unlabelled, self.score_range, name="unlabelled")
         scores, labels = rows.checked()
         frequencies = None
         if rows.frequencies is not None:

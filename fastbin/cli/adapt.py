@@ -106,8 +106,7 @@ def _source(model: BinnedModel, rows: RowOptions, file: str) -> dict[str, Any]:
     columns = {"source_scores": read["scores"], "source_labels": read["labels"]}
     arrays = read_rows(table, columns, {}, label="source_labels", positive=rows.positive).arrays
     with errors_in(table, columns):
-        inside = clip_scores(arrays["source_scores"], model.score_range, model.out_of_range)
-        check_scores(inside, model.score_range, "source_scores")
+        check_scores(clip_scores(arrays["source_scores"], model), model.score_range, "source_scores")
     return arrays
 
 

@@ -282,4 +282,4 @@ def _need_keys(model: BinnedModel, split_edges: Array | None, scores: Array) -> 
     if split_edges is None or model.delta > 0.0:
         return np.full(len(scores), split_edges is not None)
     # A score that the model clips may come to lie on an edge.
-    return np.isin(clip_scores(scores, model.score_range, model.out_of_range), split_edges)
+    return np.isin(clip_scores(scores, model), split_edges)

@@ -315,7 +315,7 @@ def _places_in_slices(model: BinnedModel, scores: Any) -> Int64s | None:
     cuts: Any = model.slice_cuts
     if cuts is None or not has_steps(model) or has_whole_ties(model) or model.n_tied > 0 or (np.diff(cuts) <= 0.0).any():
         return None
-    checked = clip_scores(as_scores(scores), model.score_range, model.out_of_range).astype(np.float64, copy=False)
+    checked = clip_scores(scores, model).astype(np.float64, copy=False)
     left, right = (np.searchsorted(cuts, checked, side) for side in ("left", "right"))
     is_at_cut = left < right
     return left + right if is_at_cut.mean() <= MOST_AT_CUTS else None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
-from fastbin._base.checks import check_alpha, check_level, refuse_first
+from fastbin._base.checks import check_alpha, refuse_first
 from fastbin._base.errors import InputError
 from fastbin.guarantees.law import failures_above, failures_beyond, near_failures
 from fastbin.intervals import sidak
@@ -79,7 +79,7 @@ def common_radius(counts: Any, alpha: float = 0.1, *, shifts: Any = None, label_
     >>> round(common_radius([99] * 10, alpha=0.1, label_sums=[5, 15, 25, 35, 45, 55, 65, 75, 85, 95]), 4)
     0.1223
     """
-    sizes, alpha = as_counts(counts, "counts"), check_level(check_alpha(alpha))
+    sizes, alpha = as_counts(counts, "counts"), check_alpha(alpha)
     refuse_first(sizes < 0, "counts", sizes, "it must not be negative")
     if label_sums is not None:
         return radius_of_labels(sizes, _ones(label_sums, sizes, shifts), alpha)

@@ -24,7 +24,6 @@ from fastbin._base.checks import (
     check_score_range,
     check_scores,
     check_seed,
-    compare_labels,
     no_samples,
 )
 from fastbin._base.errors import ArgumentError, FastbinError, GuaranteeError, InputError, Wording, by_name
@@ -292,7 +291,7 @@ def check_values(given: Given, calibrator: Calibrator, **others: Array) -> Rows:
     `others` are columns that must have their length.
     """
     score_array = as_scores(given.scores)
-    label_array = check_labels(compare_labels(given.labels, given.positive))
+    label_array = check_labels(given.labels, positive=given.positive)
     weights = check_sample_weight(given.sample_weight)
     if check_same_length(scores=score_array, labels=label_array, **others, sample_weight=weights) == 0:
         raise InputError("scores is empty; a calibrator needs samples")

@@ -20,8 +20,6 @@ from fastbin._base.cells import (
 )
 from fastbin._base.checks import (
     MOST_EVENT_BYTES,
-    UNIT,
-    as_scores,
     check_choice,
     check_flag,
     check_same_length,
@@ -236,7 +234,7 @@ class TopLabelBinning(ClassBinning):
         else:
             classes = check_classes(self.classes)
         columns, truth = find_columns(predicted, classes, "predicted"), find_columns(labels, classes, "labels")
-        tops = check_scores(as_scores(scores), UNIT)
+        tops = check_scores(scores)
         check_same_length(scores=tops, predicted=columns, labels=truth)
         return self._fit(tops, columns, columns == truth, sample_weight, classes)
 

@@ -621,7 +621,7 @@ class _TestSet(NamedTuple):
         if fitted.is_set:
             numbers = fitted.find(cells)
         else:
-            column = clip_scores(column, fitted.score_range, fitted.out_of_range)
+            column = clip_scores(column, fitted)
         ones, weights = check_labels(labels, positive=positive), check_sample_weight(sample_weight)
         check_same_length(scores=column, labels=ones, cells=numbers, sample_weight=weights)
         if keys is not None:

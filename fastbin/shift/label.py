@@ -10,7 +10,6 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.checks import (
     UNIT,
-    as_scores,
     check_choice,
     check_edges,
     check_labels,
@@ -278,8 +277,7 @@ class LabelShift(Calibrator):
             remedy = "source rows bound a rate that is estimated from scores: pass method='likelihood'"
             raise InputError(f"is given, and method is {self.method!r}", remedy, argument="source_scores")
         check_same_index(source_scores=scores, source_labels=labels)
-        inside = clip_scores(as_scores(scores, "source_scores"), model.score_range, model.out_of_range)
-        checked = check_scores(inside, model.score_range, "source_scores")
+        checked = check_scores(clip_scores(scores, model, "source_scores"), model.score_range, "source_scores")
         ones = check_labels(labels, "source_labels", positive=positive)
         check_same_length(source_scores=checked, source_labels=ones)
         return checked, ones
@@ -319,8 +317,7 @@ class LabelShift(Calibrator):
                 raise InputError("is None", remedy, argument="labels")
             if scores is not None:
                 check_same_index(scores=scores, labels=labels)
-                inside = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
-                ones = check_labels(labels, positive=positive)
+                inside, ones = clip_scores(scores, model), check_labels(labels, positive=positive)
                 check_same_length(scores=check_scores(inside, model.score_range), labels=ones)
             return rate_from_labels(labels, alpha=self.alpha, positive=positive), None
         if labels is not None:
@@ -338,8 +335,7 @@ class LabelShift(Calibrator):
         else:
             found = rate_by_confusion(model, scores, threshold=self.threshold, **given)
         if source is not None:
-            target = clip_scores(as_scores(scores), model.score_range, model.out_of_range)
-            shares = Shares.of_rows(self._cuts(model), *source, target)
+            shares = Shares.of_rows(self._cuts(model), *source, clip_scores(scores, model))
         elif _has_fixed_edges(model):
             shares = _shares_of_bins(model, target_counts(model, scores, RateOptions(**given), check_seed(self.seed)))
         else:

@@ -9,7 +9,6 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s, UInt8s
 from fastbin._base.checks import (
-    as_scores,
     check_alpha,
     check_flag,
     check_number,
@@ -130,7 +129,7 @@ def relative_mass_of(
 def _counted_mass(partition: Partition, unlabelled: dict[str, Any], seed: int) -> Float64s:
     shares = []  # of the scores of either population in each bin
     for name, scores in unlabelled.items():
-        bins = partition.assign(check_scores(as_scores(scores, name), partition.score_range, name), seed=seed)
+        bins = partition.assign(check_scores(scores, partition.score_range, name), seed=seed)
         if bins.shape[0] == 0:
             raise InputError("is empty", "estimator='counted-mass' counts unlabelled scores of both populations", argument=name)
         shares.append(np.bincount(bins, minlength=partition.n_bins) / bins.shape[0])
