@@ -81,7 +81,7 @@ class CsvTable(Table):
         return stream if self._encoding == "utf-8" else arrow().transcoding_input_stream(stream, self._encoding, "utf-8")
 
     def _header(self, delimiter: str | None) -> tuple[str, list[str]]:
-        if not self._start.strip():
+        if not self._start.removeprefix(codecs.BOM_UTF8).strip():
             raise InputError(f"{self.path} is empty; a header with column names is needed")
         if b"\0" in self._start[:4096] or self._start.startswith(tuple(OTHER_KINDS)):
             raise not_text(self.path, self._start)
@@ -178,6 +178,8 @@ class CsvTable(Table):
         text = " ".join(str(error).split())
         if "straddles two block boundaries" in text:
             return f"{self.path} has a row of more than {_block_bytes():,} bytes; is a quotation mark left open?"
+        if "Empty CSV file or block" in text:  # empty files and headers alone are told before: no line ends in the first block
+            return f"{self.path} has a header of more than {_block_bytes():,} bytes; write fewer columns, or Parquet"
         if isinstance(error, OSError):
             return f"{self.path} is damaged: {text}"
         number, _, complaint = text.partition("Row #")[2].partition(": ")

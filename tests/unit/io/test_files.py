@@ -232,6 +232,9 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
     [
         ("a.csv", "", "is empty"),
         ("a.csv", "  \n\n", "is empty"),
+        ("a.csv", b"\xef\xbb\xbf", "is empty"),
+        ("a.csv", b"\xef\xbb\xbf\n", "is empty"),
+        ("a.csv", "p,y," + ",".join(map(str, range(200_000))) + "\n1,1\n", "a header of more than 1,048,576 bytes"),
         ("a.csv", "0.1,1\n0.2,0\n", "its first line must name the columns"),
         ("a.csv", b"p,\0y\n", "is not text"),
         ("a.csv", b"p" * 200_000 + b",y\n", "no readable header"),
