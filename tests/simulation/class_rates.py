@@ -117,7 +117,7 @@ def table(repetitions: int) -> str:
 
 
 def main() -> None:
-    asked = options(__doc__, "repetitions", 100)
+    asked = options(__doc__, "repetitions", 500)
     text = table(asked.repetitions)
     print(text)
     if asked.write:

@@ -89,7 +89,8 @@ STATEMENTS = [
         ('the same with `recentre="cap"`', NO_ATOMS, "epsilon is filed", CAPPED, {}),
         ('its calibration error on the bins: `kind="ece"`', NO_ATOMS, "errors may offset one another", FINE, {"kind": "ece"}),
         (
-            'all bins, averages served to the calibration rows: `about="calibration rows"`', "independent labels alone",
+            'all bins, averages served to the calibration rows: `about="calibration rows"`, with `recentre="cap"`',
+            "independent labels alone",
             "an audit of rows that nobody drew", CAPPED, {"about": "calibration rows"},
         ),
         (
