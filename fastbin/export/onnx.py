@@ -135,7 +135,8 @@ def onnx(
 
     Models without steps are computed in double, operation by operation, and have the output "value" alone. Those that are
     interpolated give the bits of `predict`. Smooth ones differ in the last bits, also between one place in a batch and another,
-    as the runtime has its own exponential and logarithm: by less than 1e-12 of the value, and by 1e-14 for subnormal scores.
+    as the runtime has its own exponential and logarithm: by less than 1e-12 of the value, and by 1e-14 for subnormal scores,
+    where the terms of the log odds are at most 1,000 in size.
 
     Vector models have values alone, which are those of `predict` but for the last bits. A row with an entry that is NaN or
     outside [0, 1] has NaN for all classes, and sums of rows are not checked.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastbin._base.array_types import Array, Bools, Int64s, UInt64s
+from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._base.cells import TextCells, as_cells
 from fastbin._base.checks import as_key_array, as_scores, check_alpha, check_choice, check_flag
 from fastbin._base.errors import FormatError, InputError, InputTypeError, MissingDependencyError, Wording
@@ -45,8 +45,10 @@ from fastbin.export.runners import (
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 
-# For models with exponentials, whose last bits are those of the C library that works them out.
+# For models with exponentials, whose last bits are those of the C library that works them out, where the terms of the logit are
+# at most so large; beyond that the last bits of the terms alone are more, as of a map of labels that scores separate.
 SMOOTH_TOLERANCE = 1e-12
+LARGE_TERMS = 1000.0
 
 # Scores that no edge is near, of all models of a set together.
 MOST_SPREAD = 1000
@@ -274,7 +276,8 @@ def verify(
         C is compiled by cc, gcc or clang, Java by javac, JavaScript is run by node, SQL by DuckDB, SQLite and Polars, ONNX by
         onnxruntime, and JSON is read. Where such a program is missing, `why_not` says so; it also says why an export does not
         run, or gives nothing that could be compared. Values of smooth models are compared to a relative 1e-12, since the
-        logarithm and the exponential differ between systems in the last bits.
+        logarithm and the exponential differ between systems in the last bits; where the terms of the log odds are above 1,000
+        in size, to 1e-15 of that size.
 
     Raises
     ------
@@ -332,7 +335,7 @@ def verify(
         remedy = "leave it out"
         raise InputError(f"is {alpha!r}, but the export gives no end of an interval", remedy, argument="alpha", value=alpha)
     expected = answers(fitted, rows, outputs, ran.alpha if alpha is None else alpha)
-    tolerance = SMOOTH_TOLERANCE if _is_smooth(fitted) else 0.0
+    tolerance = _tolerance(fitted, rows.scores)
     found = [_mismatch(name, rows, expected[name], ran.columns[name], len(given), tolerance) for name in outputs]
     return said._replace(
         engine=ran.engine, n_rows=len(rows), n_given=len(given), outputs=outputs,
@@ -433,8 +436,31 @@ def _or_none(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _is_smooth(model: BinnedModel | ModelSet) -> bool:
-    return any(each.kind == "smooth" for _, each in model.numbered)
+def _tolerance(model: BinnedModel | ModelSet, scores: Float64s) -> Float64s:
+    """How far values may be apart, as a share of them: what is lost of a term of the log odds moves a value by its share."""
+    if not any(each.kind == "smooth" for _, each in model.numbered):
+        return np.zeros(len(scores))
+    sizes = np.zeros(len(scores)) if isinstance(model, ModelSet) else _size_of_terms(model, scores)
+    return SMOOTH_TOLERANCE * np.maximum(1.0, np.where(np.isfinite(sizes), sizes, 0.0) / LARGE_TERMS)
+
+
+def _size_of_terms(model: BinnedModel, scores: Float64s) -> Float64s:
+    """The terms of the log odds of a smooth model, added up without their signs; of a spline at least as much."""
+    name, (p0, p1, p2, _) = model.map
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if name == "logistic":
+            return np.abs(p0 * scores) + abs(p1)
+        kept = np.clip(scores, model.clip, 1.0 - model.clip)
+        log_a, log_b = np.abs(np.log(kept)), np.abs(np.log1p(-kept))
+        if name == "beta":
+            return abs(p0) * log_a + abs(p1) * log_b + abs(p2)
+        z = log_a + log_b
+        if name == "quadratic":
+            return abs(p0) + z * (abs(p1) + z * abs(p2))
+        at, values, bends = np.asarray(model.knots, np.float64).T
+        gaps = np.diff(at)
+        slopes = np.abs(np.diff(values)) / gaps + gaps * np.maximum(np.abs(bends[1:]), np.abs(bends[:-1]))
+        return np.abs(values).max() + slopes.max() * (z + np.abs(at).max())
 
 
 def _read_json(text: str, model: BinnedModel | ModelSet, rows: RowsToScore) -> Ran:
@@ -458,13 +484,15 @@ def _check_columns(ran: Ran, n_rows: int) -> None:
             raise Failed(f"its {name} is {column.dtype}, and {'integers are' if name in INTEGERS else 'float64 is'} expected")
 
 
-def _mismatch(name: str, rows: RowsToScore, expected: Array, found: Array, n_given: int, tolerance: float) -> Mismatch | None:
+def _mismatch(
+    name: str, rows: RowsToScore, expected: Array, found: Array, n_given: int, tolerance: Float64s
+) -> Mismatch | None:
     if name in INTEGERS:
         differ = found != expected
     else:
         nothing = np.isnan(expected) | np.isnan(found)
         differ = np.where(nothing, np.isnan(expected) != np.isnan(found), found.view(np.uint64) != expected.view(np.uint64))
-        if tolerance:
+        if tolerance.any():
             with np.errstate(invalid="ignore"):
                 differ &= ~(np.abs(found - expected) <= tolerance * np.abs(expected))
     at = np.flatnonzero(differ)

@@ -224,6 +224,22 @@ def test_curves(model: str, name: str) -> None:
     assert _verify(found, wrong, **words).mismatches
 
 
+@pytest.mark.parametrize("name", ["js", "onnx"])
+def test_maps_of_labels_that_scores_separate(name: str) -> None:
+    """The least temperature multiplies log odds by 22,026, and the last bits of a logarithm with them."""
+    if name == "js":
+        need("node")
+    with pytest.warns(fb.FastbinWarning, match="the temperature is the least that is allowed"):
+        model = fb.TemperatureScaling().fit([0.2, 0.3, 0.8, 0.9], [0, 0, 1, 1]).model_
+    scores = np.linspace(0.49, 0.51, 500)
+    result = _verify(model, write_curve(model, name), scores)
+    assert result.is_same, str(result)
+    other = model._replace(map_parameters=(*np.array(model.map[1][:2]) * (1.0 + 1e-9), 0.0, 0.0))
+    wrong, before, after = write_curve(other, name), digest_of(other), digest_of(model)
+    wrong = wrong.replace(before.encode(), after.encode()) if isinstance(wrong, bytes) else wrong.replace(before, after)
+    assert _verify(model, wrong, scores).mismatches
+
+
 # --------------------------------------------------------------------- what is wrong
 
 
