@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checked import cells_of, model_of, samples_of
-from click.testing import CliRunner
+from commands import run
 from wordings import refused
 
 import fastbin as fb
@@ -30,7 +30,6 @@ from fastbin.assess.bin_tests import (
 )
 from fastbin.assess.bin_tests import tests_of_averages as averages_of
 from fastbin.assess.verdict import NEW_ROWS
-from fastbin.cli import command_line
 from fastbin.guarantees import Certificate
 from fastbin.report import assess_model, render_report
 
@@ -519,9 +518,9 @@ def test_every_verdict_says_that_rows_must_be_new(tmp_path: Path, monkeypatch: p
     model.save("m.fbm")
     rows = [f"{score!r},{int(label)}" for score, label in zip(scores[1000:].tolist(), labels[1000:], strict=True)]
     Path("t.csv").write_text("\n".join(["score,label", *rows]) + "\n")
-    shown = CliRunner().invoke(command_line, ["assess", "m.fbm", "t.csv"])
+    shown = run("assess", "m.fbm", "t.csv")
     assert NEW_ROWS in " ".join(shown.output.split())
-    assert NEW_ROWS in CliRunner().invoke(command_line, ["assess", "m.fbm", "t.csv", "--json"]).output
+    assert NEW_ROWS in run("assess", "m.fbm", "t.csv", "--json").output
     assert NEW_ROWS in " ".join(DOCS.read_text(encoding="utf8").split())
     assert NEW_ROWS in str(assess.check_certificate.__doc__)
 

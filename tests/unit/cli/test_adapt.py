@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 
 import fastbin as fb
 from fastbin import shift
 
-pytest.importorskip("click")
-pytest.importorskip("rich")
 pytest.importorskip("pyarrow")
+
+adapt = partial(run, "adapt")
 
 
 @pytest.fixture
@@ -32,21 +34,14 @@ def write(name: str, **columns: object) -> None:
     Path(name).write_text("\n".join(lines) + "\n")
 
 
-def run(*arguments: str) -> int:
-    from fastbin.cli import command_line
-
-    return command_line.run(["adapt", *arguments])
-
-
 OUTCOMES = [1] * 10 + [0] * 90
 
 
-def test_target_labels(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+def test_target_labels(model: fb.BinnedModel) -> None:
     write("t.csv", outcome=OUTCOMES, other=range(100))
-    assert run("source.fbm", "--target-labels", "t.csv", "--label", "outcome", "-o", "new.fbm") == 0
+    told = adapt("source.fbm", "--target-labels", "t.csv", "--label", "outcome", "-o", "new.fbm").stdout
     expected = shift.LabelShift(model).fit(labels=OUTCOMES)
     assert fb.load("new.fbm") == expected.model_
-    told = capsys.readouterr().out
     rate = expected.rate_
     assert f"to 0.1 as the rate of label 1, from 100 outcomes; exact 90 % interval {rate.lower:.4g} to {rate.upper:.4g}" in told
     assert str(expected.certificate(0.1)) in told
@@ -55,16 +50,16 @@ def test_target_labels(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("method", ["likelihood", "confusion"])
-def test_target_scores(method: str, model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+def test_target_scores(method: str, model: fb.BinnedModel) -> None:
     scores = np.random.default_rng(1).beta(1, 2, 300)
     write("t.csv", p=scores.tolist())
-    assert run("source.fbm", "--target-scores", "t.csv", "--method", method, "--n-bootstrap", "50", "-o", "new.fbm") == 0
+    told = adapt("source.fbm", "--target-scores", "t.csv", "--method", method, "--n-bootstrap", "50", "-o", "new.fbm").stdout
     expected = shift.LabelShift(model, method=method, n_bootstrap=50).fit(scores)
     assert fb.load("new.fbm") == expected.model_
-    assert "No certificate: the target rate was estimated from 300 scores" in capsys.readouterr().out
+    assert "No certificate: the target rate was estimated from 300 scores" in told
 
 
-def test_source_rows_give_the_rate_an_exact_interval(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+def test_source_rows_give_the_rate_an_exact_interval(model: fb.BinnedModel) -> None:
     rng = np.random.default_rng(5)
     labels, target = rng.random(1500) < 0.5, rng.random(900) < 0.2
     scores, new = (1 / (1 + np.exp(-rng.normal(2.0 * each - 1))) for each in (labels, target))
@@ -72,10 +67,9 @@ def test_source_rows_give_the_rate_an_exact_interval(model: fb.BinnedModel, caps
     write("s.csv", p=scores.tolist(), y=labels.astype(int).tolist())
     given = ["source.fbm", "--target-scores", "t.csv", "--source-rows", "s.csv", "--n-bootstrap", "5", "-o", "new.fbm"]
     for cuts in (None, (0.3, 0.7)):
-        assert run(*given, *([] if cuts is None else ["--cuts", "0.3,0.7"])) == 0
+        told = " ".join(adapt(*given, *([] if cuts is None else ["--cuts", "0.3,0.7"])).stdout.split())
         mover = shift.LabelShift(model, method="likelihood", n_bootstrap=5, cuts=cuts)
         expected = mover.fit(new, source_scores=scores, source_labels=labels)
-        told = " ".join(capsys.readouterr().out.split())
         assert fb.load("new.fbm") == expected.model_
         rate = expected.rate_
         assert f"900 scores by maximum likelihood; exact 90 % interval {rate.lower:.4g} to {rate.upper:.4g}" in told
@@ -94,44 +88,38 @@ def test_source_rows_give_the_rate_an_exact_interval(model: fb.BinnedModel, caps
         (("--target-scores", "wide.csv", "--source-rows", "good.csv"), 1, "label shift is refuted at level alpha=0.1"),
     ],
 )
-def test_source_rows_that_are_refused(
-    arguments: tuple[str, ...], code: int, words: str, model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_source_rows_that_are_refused(arguments: tuple[str, ...], code: int, words: str, model: fb.BinnedModel) -> None:
     rng = np.random.default_rng(5)
     labels = rng.random(3000) < 0.5
     write("t.csv", p=[0.2, 0.7, 0.4])
     write("s.csv", p=[0.2, 1.7], y=[0, 1])
     write("good.csv", p=(1 / (1 + np.exp(-rng.normal(2.0 * labels - 1)))).tolist(), y=labels.astype(int).tolist())
     write("wide.csv", p=(1 / (1 + np.exp(-rng.normal(0.0, 4.0, 4000)))).tolist())
-    assert run("source.fbm", *arguments, "-o", "new.fbm") == code
-    assert words in capsys.readouterr().err
+    assert words in adapt("source.fbm", *arguments, "-o", "new.fbm", code=code).stderr
     assert not Path("new.fbm").exists()
 
 
 @pytest.mark.parametrize("given", [["--target-labels", "t.csv"], ["--target-scores", "t.csv", "--source-rows", "t.csv"]])
-def test_labels_of_another_event_are_refused(
-    given: list[str], model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_labels_of_another_event_are_refused(given: list[str], model: fb.BinnedModel) -> None:
     words = ["no", "yes"]
     fb.UniformMassBinning(2).fit([0.1, 0.2, 0.7, 0.9], [*words, *words], positive="yes").model_.save("yes.fbm")
     write("t.csv", p=[0.2, 0.7], y=words)
-    assert run("yes.fbm", *given, "--positive", "no", "-o", "new.fbm") == 1
-    assert "is 'no', and the model gives the probability of 'yes'; pass --positive yes" in capsys.readouterr().err
+    told = adapt("yes.fbm", *given, "--positive", "no", "-o", "new.fbm", code=1).stderr
+    assert "is 'no', and the model gives the probability of 'yes'; pass --positive yes" in told
     assert not Path("new.fbm").exists()
 
 
-def test_known_rates_from_a_quiet_command(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("source.fbm", "--target-rate", "0.02", "--source-rate", "0.5", "-o", "new.fbm", "-q") == 0
+def test_known_rates_from_a_quiet_command(model: fb.BinnedModel) -> None:
+    quiet = adapt("source.fbm", "--target-rate", "0.02", "--source-rate", "0.5", "-o", "new.fbm", "-q")
     expected = shift.LabelShift(model, method="known", target_rate=0.02, source_rate=0.5).fit()
     assert fb.load("new.fbm") == expected.model_
-    assert capsys.readouterr() == ("", "")
+    assert (quiet.stdout, quiet.stderr) == ("", "")
 
 
-def test_many_bins_are_shortened(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_bins_are_shortened(model: fb.BinnedModel) -> None:
     wide = fb.UniformMassBinning(100, score_range=None).fit(np.arange(1000.0), np.arange(1000) % 2)
     wide.model_.save("wide.fbm")
-    assert run("wide.fbm", "--target-rate", "0.1", "-o", "new.fbm") == 0
-    told = capsys.readouterr().out
+    told = adapt("wide.fbm", "--target-rate", "0.1", "-o", "new.fbm").stdout
     assert "..." in told
     assert len(told.splitlines()) < 50
 
@@ -158,19 +146,15 @@ def test_many_bins_are_shortened(model: fb.BinnedModel, capsys: pytest.CaptureFi
         (["bad.csv", "--target-rate", "0.1"], 1, "bad.csv"),
     ],
 )
-def test_refusals(
-    arguments: list[str], code: int, message: str, model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refusals(arguments: list[str], code: int, message: str, model: fb.BinnedModel) -> None:
     write("bad.csv", y=[0, 1, 2])
     write("zero.csv", y=[0, 0, 0])
     Path("empty.csv").write_text("y\n")
     shift.LabelShift(model, method="known", target_rate=0.3).fit().model_.save("moved.fbm")
-    assert run(*arguments, "-o", "new.fbm") == code
-    assert message in capsys.readouterr().err
+    assert message in adapt(*arguments, "-o", "new.fbm", code=code).stderr
     assert not Path("new.fbm").exists()
 
 
-def test_the_source_stays(model: fb.BinnedModel, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("source.fbm", "--target-rate", "0.1", "-o", "source.fbm") == 1
-    assert "write to another one" in capsys.readouterr().err
+def test_the_source_stays(model: fb.BinnedModel) -> None:
+    assert "write to another one" in adapt("source.fbm", "--target-rate", "0.1", "-o", "source.fbm", code=1).stderr
     assert fb.load("source.fbm") == model

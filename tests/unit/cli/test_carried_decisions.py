@@ -6,13 +6,11 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-import click.testing
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 
 SCORES = np.random.default_rng(2).random(1000)
 LABELS = np.random.default_rng(3).random(1000) < SCORES
@@ -25,12 +23,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     MODEL.save("plain.fbm")
     MODEL.with_decision(DECISION).save("decided.fbm")
-
-
-def run(*arguments: str, code: int = 0) -> click.testing.Result:
-    result = CliRunner().invoke(command_line, arguments)
-    assert result.exit_code == code, result.output
-    return result
 
 
 def test_a_decision_survives_its_file() -> None:

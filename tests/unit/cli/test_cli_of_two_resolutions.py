@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line, fit
+from fastbin.cli import fit
 
 N = 1500
 RNG = np.random.default_rng(3)
@@ -47,12 +47,6 @@ def model(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         assert same.certificate() == fitted.certificate()
         np.testing.assert_array_equal(same.interval(), fitted.interval())
     return fitted
-
-
-def run(*arguments: str, code: int = 0) -> str:
-    result = CliRunner().invoke(command_line, arguments)
-    assert result.exit_code == code, result.output
-    return result.stdout
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
@@ -93,7 +87,7 @@ def test_certified_models_are_those_of_python(
 
 
 def test_inspect_lists_bins_and_steps(model: fb.BinnedModel) -> None:
-    told = json.loads(run("inspect", "c.fbm", "--json"))
+    told = json.loads(run("inspect", "c.fbm", "--json").stdout)
     bins = told["bins"]
     assert told["n_bins"] == len(bins) == model.n_bins
     assert [entry["value"] for entry in bins] == model.bin_values.tolist()
@@ -118,7 +112,7 @@ def test_inspect_lists_bins_and_steps(model: fb.BinnedModel) -> None:
 
 
 def test_inspect_in_words(model: fb.BinnedModel) -> None:
-    told = run("inspect", "c.fbm")
+    told = run("inspect", "c.fbm").stdout
     assert ("Same score, same probability, always." in told) == (model.ties == "whole")
     assert (f"{model.n_tied:,} samples share the score of an edge" in told) == (model.ties == "whole")
     assert (f"{model.n_bins} evidence bins, {model.n_steps:,} steps" in told) == model.has_steps
@@ -144,13 +138,13 @@ def test_predict_serves_steps_and_intervals_of_bins_or_scores(model: fb.BinnedMo
 
 def test_assess_has_the_error_by_bin_and_by_step(model: fb.BinnedModel) -> None:
     scores = np.loadtxt("t.csv", delimiter=",", skiprows=1)[:, 0]
-    told = json.loads(run("assess", "c.fbm", "t.csv", "--json"))
+    told = json.loads(run("assess", "c.fbm", "t.csv", "--json").stdout)
     after = next(card for card in told["scorecards"] if card["name"] == "calibrated")
     gaps = np.bincount(model.assign(scores), model.predict(scores) - TEST_LABELS)
     if model.has_steps:
         assert np.isclose(after["ece_by_bin"], np.abs(gaps).sum() / N)
-        assert "expected calibration error by evidence bin (certified)" in run("assess", "c.fbm", "t.csv")
-        assert "expected calibration error in bins of the values (not certified)" in run("assess", "c.fbm", "t.csv")
+        assert "expected calibration error by evidence bin (certified)" in run("assess", "c.fbm", "t.csv").stdout
+        assert "expected calibration error in bins of the values (not certified)" in run("assess", "c.fbm", "t.csv").stdout
     else:
         assert "ece_by_bin" not in after
     check = fb.assess.check_certificate(model, scores, TEST_LABELS)
@@ -158,13 +152,14 @@ def test_assess_has_the_error_by_bin_and_by_step(model: fb.BinnedModel) -> None:
 
 
 def test_monitor_and_adapt(model: fb.BinnedModel) -> None:
-    told: dict[str, Any] = json.loads(run("monitor", "c.fbm", "t.csv", "--tolerance", "0.1", "--state", "m.mon", "--json"))
+    shown = run("monitor", "c.fbm", "t.csv", "--tolerance", "0.1", "--state", "m.mon", "--json")
+    told: dict[str, Any] = json.loads(shown.stdout)
     assert [b["value"] for b in told["bins"]] == model.bin_values.tolist()
     assert told["n_steps"] == (model.n_steps if model.has_steps else 0)
     assert fb.online.CalibrationMonitor.load("m.mon").model == model
     run("adapt", "c.fbm", "--target-rate", "0.2", "-q", "-o", "a.fbm")
     assert fb.load("a.fbm") == fb.shift.LabelShift(model, method="known", target_rate=0.2).fit().model_
-    assert str(fb.load("a.fbm").certificate()) in run("inspect", "a.fbm")
+    assert str(fb.load("a.fbm").certificate()) in run("inspect", "a.fbm").stdout
 
 
 def test_a_report_of_it(model: fb.BinnedModel) -> None:
@@ -180,6 +175,6 @@ def test_a_map_that_does_not_converge_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     write("s.csv", SCORES, LABELS)
     arguments = ["fit", "s.csv", "--method", "certified", "--values", "beta"]
-    assert "converge" not in CliRunner().invoke(command_line, arguments).stderr
+    assert "converge" not in run(*arguments).stderr
     monkeypatch.setattr("fastbin.scaling.value_maps.MOST_STEPS", 1)
-    assert "note: the map 'beta' did not converge" in CliRunner().invoke(command_line, arguments).stderr
+    assert "note: the map 'beta' did not converge" in run(*arguments).stderr

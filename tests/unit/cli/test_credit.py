@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
 import reference
-from fastbin.cli import command_line
 from oracle import CREDIT
 
 
@@ -54,12 +53,6 @@ def files(scored: Scored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         write(pa.table({"client": range(5000), "p": scored.test_scores, "default": scored.test_labels}), f"test.{suffix}")
 
 
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(command_line, arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 @pytest.mark.sampled
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("method", "suffix"), [("umd", "csv"), ("ze", "parquet"), ("ums", "csv"), ("umb", "parquet")])
@@ -78,7 +71,7 @@ def test_the_command_line_is_python_is_the_reference(scored: Scored, method: str
     ends = np.column_stack([out["calibrated_lower"].to_numpy(), out["calibrated_upper"].to_numpy()])
     assert np.array_equal(ends, model.predict_interval(scored.test_scores, seed=1))
 
-    told = json.loads(run("inspect", "credit.fbm", "--json"))
+    told = json.loads(run("inspect", "credit.fbm", "--json").stdout)
     assert [entry["value"] for entry in told["bins"]] == expected.values
     assert told["certificate"]["epsilon"] == model.certificate().epsilon
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 
 from fastbin.decide import Decision, accept_threshold
 
-pytest.importorskip("click")
-pytest.importorskip("rich")
 pytest.importorskip("pyarrow")
+
+decide = partial(run, "decide")
 
 
 @pytest.fixture
@@ -28,39 +30,30 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, n
     return scores, labels
 
 
-def run(*arguments: str) -> int:
-    from fastbin.cli import command_line
-
-    return command_line.run(["decide", *arguments])
-
-
-def test_the_sentence_the_table_and_the_file(rows: tuple[np.ndarray, np.ndarray], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("scores.csv", "--precision", "0.8", "--delta", "0.05", "-o", "decision.json") == 0
+def test_the_sentence_the_table_and_the_file(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    told = decide("scores.csv", "--precision", "0.8", "--delta", "0.05", "-o", "decision.json").stdout
     expected = accept_threshold(*rows, precision=0.8, delta=0.05)
     assert Decision.from_json(Path("decision.json").read_text()) == expected
-    out = capsys.readouterr().out
-    assert str(expected) in " ".join(out.split())
-    assert "Theorem F21" in out
-    assert f"{expected.sequence[0].n:,}" in out
+    assert str(expected) in " ".join(told.split())
+    assert "Theorem F21" in told
+    assert f"{expected.sequence[0].n:,}" in told
 
 
-def test_json(rows: tuple[np.ndarray, np.ndarray], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("scores.csv", "--precision", "0.8", "--npv", "0.7", "--seed", "3", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+def test_json(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    told = json.loads(decide("scores.csv", "--precision", "0.8", "--npv", "0.7", "--seed", "3", "--json").stdout)
     expected = accept_threshold(*rows, precision=0.8, npv=0.7, seed=3)
     assert told == {"file": "scores.csv", **json.loads(json.dumps(expected.to_dict()))}
     assert (told["accept_above"], told["reject_below"]) == (expected.accept_above, expected.reject_below)
 
 
-def test_costs_thresholds_and_labels_in_words(rows: tuple[np.ndarray, np.ndarray], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("words.csv", "--positive", "bad", "--cost", "2,1", "-o", "-") == 0
-    made = capsys.readouterr()
-    assert Decision.from_json(made.out) == accept_threshold(
+def test_costs_thresholds_and_labels_in_words(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    made = decide("words.csv", "--positive", "bad", "--cost", "2,1", "-o", "-")
+    assert Decision.from_json(made.stdout) == accept_threshold(
         rows[0], np.where(rows[1], "bad", "good"), cost=(2, 1), positive="bad"
     )
-    assert "accept scores above" in " ".join(made.err.lower().split())
-    assert run("scores.csv", "--precision", "0.8", "--thresholds", "0.5,0.7,0.9", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["accept_above"] == 0.7
+    assert "accept scores above" in " ".join(made.stderr.lower().split())
+    told = decide("scores.csv", "--precision", "0.8", "--thresholds", "0.5,0.7,0.9", "--json").stdout
+    assert json.loads(told)["accept_above"] == 0.7
 
 
 @pytest.mark.parametrize(
@@ -80,16 +73,12 @@ def test_costs_thresholds_and_labels_in_words(rows: tuple[np.ndarray, np.ndarray
         (["--precision", "0.8", "-o", "-", "--json"], 2, "--json and a result at - would both write to standard output"),
     ],
 )
-def test_mistakes(
-    rows: tuple[np.ndarray, np.ndarray], capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, told: str
-) -> None:
-    assert run("scores.csv", *arguments) == code
-    assert told in capsys.readouterr().err
+def test_mistakes(rows: tuple[np.ndarray, np.ndarray], arguments: list[str], code: int, told: str) -> None:
+    assert told in decide("scores.csv", *arguments, code=code).stderr
 
 
-def test_a_bad_row_is_named_by_its_line(rows: tuple[np.ndarray, np.ndarray], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_row_is_named_by_its_line(rows: tuple[np.ndarray, np.ndarray]) -> None:
     lines = Path("scores.csv").read_text().splitlines()
     lines[41] = "nan,1"
     Path("scores.csv").write_text("\n".join(lines) + "\n")
-    assert run("scores.csv", "--precision", "0.8") == 1
-    assert "scores.csv, line 42, column p" in capsys.readouterr().err
+    assert "scores.csv, line 42, column p" in decide("scores.csv", "--precision", "0.8", code=1).stderr

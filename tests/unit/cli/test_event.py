@@ -14,11 +14,10 @@ import onnx
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
 from fastbin._model.provenance import in_words
-from fastbin.cli import command_line
 from fresh_python import run_python
 from oracle import CREDIT
 
@@ -37,12 +36,6 @@ int main(int argc, char **argv) {
   return 0;
 }
 """
-
-
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(command_line, arguments)
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 @pytest.fixture(scope="module")
@@ -108,19 +101,19 @@ def test_onnx_and_json_say_it(folder: Path) -> None:
     assert "'default'" in properties["fastbin.promise"]
     run("export", model, "-o", str(folder / "credit.json"))
     assert json.loads((folder / "credit.json").read_text("ascii"))["model"]["event"] == "default"
-    assert "event: default" in run("inspect", str(folder / "credit.onnx"))
+    assert "event: default" in run("inspect", str(folder / "credit.onnx")).output
 
 
 def test_people_read_it(folder: Path) -> None:
     model, test = str(folder / "credit.fbm"), str(folder / "test.csv")
-    shown = run("inspect", model)
+    shown = run("inspect", model).output
     assert "Values are the probability of 'default'." in shown
     assert "the true frequency of 'default'" in shown
     assert "label 1" not in shown
-    told = json.loads(run("inspect", model, "--json"))
+    told = json.loads(run("inspect", model, "--json").output)
     assert (told["event"], told["certificate"]["event"]) == ("default", "default")
     columns = ["--score", "p", "--label", "outcome", "--positive", "default"]
-    assert "with the label 'default'" in run("assess", model, test, *columns)
+    assert "with the label 'default'" in run("assess", model, test, *columns).output
     run("report", model, test, *columns, "-o", str(folder / "report.html"))
     page = (folder / "report.html").read_text("utf8")
     assert "Values are the probability of</th><td>&#x27;default&#x27;" in page
@@ -129,29 +122,27 @@ def test_people_read_it(folder: Path) -> None:
 
 def test_the_other_event_is_refused_and_scores_of_the_other_class_are_told(folder: Path) -> None:
     rows, columns = str(folder / "test.csv"), ["--score", "p", "--label", "outcome", "--positive", "paid"]
-    refused = CliRunner().invoke(command_line, ["assess", str(folder / "credit.fbm"), rows, *columns])
-    assert refused.exit_code == 1
+    refused = run("assess", str(folder / "credit.fbm"), rows, *columns, code=1)
     assert "positive is 'paid', and the model gives the probability of 'default'; pass --positive default" in refused.output
-    assert "labels fall as scores rise" in run("fit", rows, *columns, "-o", str(folder / "paid.fbm"))
+    assert "labels fall as scores rise" in run("fit", rows, *columns, "-o", str(folder / "paid.fbm")).output
 
 
 def test_the_event_of_the_model_is_the_remedy_for_words(folder: Path) -> None:
     arguments = ["assess", str(folder / "credit.fbm"), str(folder / "test.csv"), "--score", "p", "--label", "outcome"]
-    refused = CliRunner().invoke(command_line, arguments)
-    assert refused.exit_code == 1
+    refused = run(*arguments, code=1)
     told = "; the model gives the probability of 'default': pass --positive default\n"
     assert refused.output.endswith(told), refused.output
-    assert "with the label 'default'" in run(*arguments, "--positive", "default")
+    assert "with the label 'default'" in run(*arguments, "--positive", "default").output
 
 
 def test_provenance_is_shown(folder: Path) -> None:
     model = fb.load(folder / "credit.fbm")
-    shown = run("inspect", str(folder / "credit.fbm"))
+    shown = run("inspect", str(folder / "credit.fbm")).output
     made = re.search(r"^Made by (\w+)\(.*\), seed \d+, fingerprint ([0-9a-f]{16}), fastbin \d.*\.$", shown, re.MULTILINE)
     assert made is not None, shown
     assert int(made[2], 16) == model.fingerprint
     assert made[0].removeprefix("Made by ")[:-1] in fb.export.javascript(model)
-    assert json.loads(run("inspect", str(folder / "credit.fbm"), "--json"))["provenance"] == model.provenance
+    assert json.loads(run("inspect", str(folder / "credit.fbm"), "--json").output)["provenance"] == model.provenance
 
 
 @pytest.mark.parametrize("suffix", ["sql", "h", "java", "mjs", "onnx", "json"])
@@ -160,7 +151,7 @@ def test_every_export_says_on_one_line_how_its_model_came_about(folder: Path, su
         pytest.importorskip("onnx")
     path = folder / f"Credit.{suffix}"
     run("export", str(folder / "credit.fbm"), "-o", str(path))
-    (line,) = [line for line in run("inspect", str(path)).splitlines() if "fingerprint" in line]
+    (line,) = [line for line in run("inspect", str(path)).output.splitlines() if "fingerprint" in line]
     made_by = in_words(fb.load(folder / "credit.fbm"))
     model = fb.load(folder / "credit.fbm")
     assert f" samples ({model.n_positive:,} positive), seed 0, fingerprint {model.fingerprint:016x}, " in made_by

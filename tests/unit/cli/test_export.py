@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Any
 
-import click.testing
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import refusal, run
 
 import fastbin as fb
-from fastbin.cli import command_line
 
 RNG = np.random.default_rng(1)
 SCORES = RNG.random(2000)
@@ -28,21 +24,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     MODEL.save("credit.fbm")
     TIED.save("tied.fbm")
     SET.save("set.fbm")
-
-
-def run(*arguments: str, code: int = 0, **options: Any) -> click.testing.Result:
-    result = CliRunner().invoke(command_line, arguments, **options)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments: str, code: int = 2) -> str:
-    """The one line that tells why; nothing is left behind."""
-    before = sorted(os.listdir())
-    result = run(*arguments, code=code)
-    assert sorted(os.listdir()) == before
-    assert result.stdout == ""
-    return result.stderr.splitlines()[0].removeprefix("error: ")
 
 
 def exported(*arguments: str, file: str) -> str:
@@ -121,7 +102,7 @@ def test_sql_is_for_duckdb_unless_said_otherwise() -> None:
     assert Path("x.sql").read_text() == fb.export.sql(MODEL, "p", dialect="duckdb") + "\n"
     assert result.stderr.startswith("note: this SQL is for duckdb; --dialect names another engine: duckdb, postgresql, sqlite")
     assert run("export", "credit.fbm", "-o", "x.sql", "--dialect", "duckdb").stderr == ""
-    assert run("verify", "credit.fbm", "--against", "x.sql").exit_code == 0
+    run("verify", "credit.fbm", "--against", "x.sql")
 
 
 @pytest.mark.parametrize(
@@ -136,10 +117,10 @@ def test_printed_and_from_standard_input(target: str, more: list[str]) -> None:
 
 
 def test_other_suffixes_need_a_target() -> None:
-    assert refusal("export", "credit.fbm", "-o", "credit.txt") == (
+    assert refusal("export", "credit.fbm", "-o", "credit.txt", code=2) == (
         "say --to; the name of credit.txt does not tell (.sql, .onnx, .h, .hpp, .java, .js, .mjs, .json do)"
     )
-    assert refusal("export", "credit.fbm").startswith("say --to; the name of standard output does not tell")
+    assert refusal("export", "credit.fbm", code=2).startswith("say --to; the name of standard output does not tell")
     run("export", "credit.fbm", "--to", "json", "-o", "credit.txt")
     assert fb.export.from_json(Path("credit.txt").read_text()) == MODEL
 
@@ -234,14 +215,14 @@ def test_inspect_tells_the_digest_once() -> None:
 @pytest.mark.parametrize("option", ["--cell", "--alpha"])
 def test_inspect_of_exports_has_no_options(option: str) -> None:
     run("export", "credit.fbm", "-o", "m.h")
-    told = refusal("inspect", "m.h", option, "0.1", code=1)
+    told = refusal("inspect", "m.h", option, "0.1")
     assert told == f"m.h is a header of C, of which the digest is shown; leave out {option}"
 
 
 def test_inspect_of_a_graph_that_was_cut_off() -> None:
     graph = fb.export.onnx(MODEL).SerializeToString()
     Path("cut.onnx").write_bytes(graph[:-40])
-    assert refusal("inspect", "cut.onnx", code=1).startswith("cut.onnx: no ONNX graph that can be read, perhaps it was cut off")
+    assert refusal("inspect", "cut.onnx").startswith("cut.onnx: no ONNX graph that can be read, perhaps it was cut off")
 
 
 def test_classes_to_the_standard_output_have_any_name() -> None:
@@ -252,7 +233,7 @@ def test_classes_to_the_standard_output_have_any_name() -> None:
 def test_commands_that_need_the_file_name_the_way_from_json() -> None:
     run("export", "credit.fbm", "-o", "credit.json")
     Path("new.csv").write_text("p\n0.5\n")
-    told = refusal("predict", "credit.json", "new.csv", code=1)
+    told = refusal("predict", "credit.json", "new.csv")
     assert told == (
         "credit.json is a model in JSON, and its file is needed here; make it: fastbin export credit.json -o credit.fbm"
     )
@@ -260,13 +241,13 @@ def test_commands_that_need_the_file_name_the_way_from_json() -> None:
     assert "make it: fastbin export - -o model.fbm" in piped
     for other in ('{"a": 1}', '{"fastbin": "0.2.0", "accept_above": 0.7}'):
         Path("other.json").write_text(other)
-        assert "fastbin export" not in refusal("predict", "other.json", "new.csv", code=1)
+        assert "fastbin export" not in refusal("predict", "other.json", "new.csv")
 
 
 def test_inspect_refuses_what_it_refused() -> None:
     for name, content in (("a.sql", b"SELECT 1"), ("b.json", b'{"a": 1}'), ("c.onnx", b"\0\1"), ("d", b"\x89FBM"), ("e", b"")):
         Path(name).write_bytes(content)
-        assert refusal("inspect", name, code=1).startswith(f"{name}: no" if name != "d" else "d: ")
+        assert refusal("inspect", name).startswith(f"{name}: no" if name != "d" else "d: ")
 
 
 def test_json_is_a_model_and_the_way_back() -> None:
@@ -276,6 +257,7 @@ def test_json_is_a_model_and_the_way_back() -> None:
         assert Path("again.fbm").read_bytes() == model.to_bytes()
     run("export", "credit.json", "-o", "credit.h")
     assert Path("credit.h").read_text() == fb.export.c_source(MODEL, "credit")
-    told = refusal("export", "credit.h", "-o", "again.json", code=1)
+    told = refusal("export", "credit.h", "-o", "again.json")
     assert told == "credit.h is a header of C and does not hold the whole model; export from its file or JSON"
-    assert refusal("export", "credit.fbm", "-o", "x.fbm", "--alpha", "0.1").startswith("--alpha is not for fbm; it is for sql")
+    told = refusal("export", "credit.fbm", "-o", "x.fbm", "--alpha", "0.1", code=2)
+    assert told.startswith("--alpha is not for fbm; it is for sql")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
-import click.testing
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import refusal, run
 
 import fastbin as fb
 from fastbin.binning.uniform_mass import UniformMassBinning
@@ -36,21 +34,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pa.table({"id": range(N), "p": SCORES, "y": LABELS, "k": FREQUENCIES, "w": WEIGHTS})
     pa.csv.write_csv(table, "s.csv")
     pq.write_table(table, "s.parquet")
-
-
-def run(*arguments: str, code: int = 0, **options: Any) -> click.testing.Result:
-    result = CliRunner().invoke(command_line, arguments, **options)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments: str, code: int = 1) -> str:
-    """The one line that tells why."""
-    before = sorted(os.listdir())
-    result = run(*arguments, code=code)
-    assert sorted(os.listdir()) == before, "a file was left behind"
-    assert result.stdout == ""
-    return result.stderr.splitlines()[0].removeprefix("error: ")
 
 
 # ---------------------------------------------------------------------- the model

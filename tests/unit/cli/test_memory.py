@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import refusal, run
 
 import fastbin as fb
 from fastbin.cli import command_line
@@ -38,16 +38,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(table, "s.parquet", row_group_size=3000)
     pa.csv.write_csv(table, "s.csv")
     fb.UniformMassBinning().fit(SCORES[: N // 2], LABELS[: N // 2]).model_.save("m.fbm")
-
-
-def run(*arguments: str, code: int = 0) -> Any:
-    result = CliRunner().invoke(command_line, arguments)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments: str, code: int = 1) -> str:
-    return str(run(*arguments, code=code).stderr).removeprefix("error: ").splitlines()[0]
 
 
 @pytest.fixture

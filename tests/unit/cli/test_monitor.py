@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.online import CalibrationMonitor
 
 
@@ -36,9 +35,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def monitored(*arguments: str, code: int = 0) -> str:
-    result = CliRunner().invoke(command_line, ["monitor", "m.fbm", *arguments])
-    assert result.exit_code == code, result.output
-    return result.output
+    return run("monitor", "m.fbm", *arguments, code=code).output
 
 
 def test_no_alarm() -> None:
@@ -120,7 +117,7 @@ def test_keys_are_those_that_rows_were_scored_with() -> None:
     fb.UniformMassBinning(n_bins=4, ties="random").fit(scores, labels).model_.save("m.fbm")
     write_rows("tied.csv", scores, labels)
     keys = ("--tie-key", "id", "--salt", "x")
-    CliRunner().invoke(command_line, ["predict", "m.fbm", "tied.csv", "--score", "p", *keys, "-o", "o.csv"])
+    run("predict", "m.fbm", "tied.csv", "--score", "p", *keys, "-o", "o.csv")
     served = [float(line.split(",")[3]) for line in Path("o.csv").read_text().splitlines()[1:]]
     report = json.loads(monitored("tied.csv", "--score", "p", "--label", "y", *keys, "--json"))
     values, counts = np.unique(served, return_counts=True)

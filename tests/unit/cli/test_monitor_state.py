@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.cli.monitor import locked
 from fastbin.online import CalibrationMonitor
 from fresh_python import environment
@@ -37,9 +36,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def monitored(*arguments: str, code: int = 0, **options: Any) -> str:
-    result = CliRunner().invoke(command_line, ["monitor", "m.fbm", *arguments], **options)
-    assert result.exit_code == code, result.output
-    return str(result.output)
+    return run("monitor", "m.fbm", *arguments, code=code, **options).output
 
 
 def counted(path: str = "s.mon") -> int:

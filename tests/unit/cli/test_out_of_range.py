@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fitting import bare
 
 
@@ -26,12 +25,6 @@ def write(name: str, lines: list[str]) -> None:
     Path(name).write_text("\n".join(lines) + "\n")
 
 
-def run(*arguments: str, code: int = 0) -> str:
-    result = CliRunner().invoke(command_line, arguments)
-    assert result.exit_code == code, result.output
-    return result.output
-
-
 def calibrated(name: str = "out.csv") -> list[float]:
     with open(name, newline="") as file:
         return [float(row["calibrated"]) for row in csv.DictReader(file)]
@@ -42,7 +35,7 @@ def test_scores_beyond_the_range_get_the_answer_of_its_end(method: str) -> None:
     write("new.csv", ["id,score", "a,-0.5", "b,0", "c,0.3", "d,1", "e,1.7"])
     bins = [] if method == "isotonic" else ["--n-bins", "4"]
     run("fit", "s.csv", "--method", method, *bins, "-o", "refusing.fbm")
-    told = run("predict", "refusing.fbm", "new.csv", "--seed", "1", "-o", "out.csv", code=1)
+    told = run("predict", "refusing.fbm", "new.csv", "--seed", "1", "-o", "out.csv", code=1).output
     assert "line 2" in told
     assert "nearest end's answer, fit with --out-of-range clip\n" in told
     run("fit", "s.csv", "--method", method, *bins, "--out-of-range", "clip", "-o", "m.fbm")
@@ -50,17 +43,17 @@ def test_scores_beyond_the_range_get_the_answer_of_its_end(method: str) -> None:
     assert bare(model) == bare(fb.load("refusing.fbm").with_out_of_range("clip"))  # which says that it was changed
     run("predict", "m.fbm", "new.csv", "--seed", "1", "-o", "out.csv")
     assert calibrated() == model.predict([0.0, 0.0, 0.3, 1.0, 1.0], seed=1).tolist()
-    told = run("inspect", "m.fbm")
+    told = run("inspect", "m.fbm").output
     assert "Finite scores outside the range are clipped: those below 0 are taken as 0, and those above 1 as 1." in told
-    assert "clipped" not in run("inspect", "refusing.fbm")
-    assert json.loads(run("inspect", "m.fbm", "--json"))["out_of_range"] == "clip"
-    assert json.loads(run("inspect", "refusing.fbm", "--json"))["out_of_range"] == "refuse"
+    assert "clipped" not in run("inspect", "refusing.fbm").output
+    assert json.loads(run("inspect", "m.fbm", "--json").output)["out_of_range"] == "clip"
+    assert json.loads(run("inspect", "refusing.fbm", "--json").output)["out_of_range"] == "refuse"
 
 
 def test_the_maps_have_no_policy() -> None:
-    told = run("fit", "s.csv", "--method", "platt", "--out-of-range", "clip", code=2)
+    told = run("fit", "s.csv", "--method", "platt", "--out-of-range", "clip", code=2).output
     assert "--method platt does not support --out-of-range" in told
-    assert "--out-of-range" in run("fit", "s.csv", "--out-of-range", "clamp", code=2)
+    assert "--out-of-range" in run("fit", "s.csv", "--out-of-range", "clamp", code=2).output
 
 
 def test_a_clipped_score_on_an_edge_needs_its_key() -> None:

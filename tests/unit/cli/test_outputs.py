@@ -7,16 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import refusal, run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.cli._console import say
 from fastbin.tables.folders import is_part_of
 from fresh_python import environment
@@ -38,16 +36,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             pq.write_table(TABLE, f"{folder}/{name}.parquet")
     pq.write_table(TABLE, "s.parquet")
     MODEL.save("m.fbm")
-
-
-def run(*arguments: str, code: int = 0) -> Any:
-    result = CliRunner().invoke(command_line, arguments)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments: str, code: int = 1) -> str:
-    return str(run(*arguments, code=code).stderr).removeprefix("error: ").splitlines()[0]
 
 
 def contents() -> dict[str, bytes]:

@@ -8,23 +8,20 @@ import hashlib
 import hmac
 import io
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
-import click.testing
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import refusal, run
 
 import fastbin as fb
 from fastbin import guarantees, theory
 from fastbin._core.fit import row_keys
-from fastbin.cli import command_line
 
 N = 3000
 RNG = np.random.default_rng(1)
@@ -48,20 +45,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     }
     pa.csv.write_csv(pa.table(columns), "new.csv")
     pq.write_table(pa.table(columns), "new.parquet", row_group_size=700)
-
-
-def run(*arguments: str, code: int = 0, **options: Any) -> click.testing.Result:
-    result = CliRunner().invoke(command_line, arguments, **options)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments: str, code: int = 1) -> str:
-    """The one line that tells why."""
-    before = sorted(os.listdir())
-    result = run(*arguments, code=code)
-    assert sorted(os.listdir()) == before, "a file was left behind"
-    return result.stderr.splitlines()[0].removeprefix("error: ")
 
 
 def read(path: str) -> dict[str, list[Any]]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from commands import run
 
 import fastbin as fb
 from fastbin.assess.verdict import NEW_ROWS
-from fastbin.cli import command_line
 
 RNG = np.random.default_rng(0)
 PD = np.repeat([0.02, 0.05, 0.1], [400, 300, 300])
@@ -27,34 +27,32 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("t.csv").write_text("\n".join(["grade,pd,y", *rows]) + "\n")
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(command_line, ["assess", *arguments])
+assess = partial(run, "assess")
 
 
 def test_the_answer_is_that_of_the_library() -> None:
-    found = run("t.csv", "--predictions", "pd", "--label", "y", "--by", "grade")
+    found = assess("t.csv", "--predictions", "pd", "--label", "y", "--by", "grade")
     expected = fb.assess.assess(PD, ONES, GRADES)
-    assert found.exit_code == 0
     assert found.stdout.strip() == str(expected)
     assert "predictions are too low in C" in found.stdout
     assert NEW_ROWS.rstrip(".") in found.stdout
-    told = json.loads(run("t.csv", "--predictions", "pd", "--by", "grade", "--side", "upper", "--json").stdout)
+    told = json.loads(assess("t.csv", "--predictions", "pd", "--by", "grade", "--side", "upper", "--json").stdout)
     upper = fb.assess.assess(PD, ONES, GRADES, side="upper").to_dict()
     source = told.pop("source")
     assert told == json.loads(json.dumps(upper))
     assert source["columns"] == {"prediction": "pd", "label": "y", "grade": "grade"}
     assert source["files"][0]["sha256"] == hashlib.sha256(Path("t.csv").read_bytes()).hexdigest()
     assert round(told["figures"]["tables"]["grades"][0]["jeffreys"], 5) == 0.08307
-    assert run("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code").exit_code == 3
-    assert run("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code", "--test-level", "1e-9").exit_code == 0
+    assess("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code", code=3)
+    assess("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code", "--test-level", "1e-9")
 
 
 def test_segments_correlation_and_standard_input() -> None:
     options = ["--predictions", "pd", "--label", "y", "--segment", "grade", "--asset-correlation", "0.1", "--json"]
-    told = json.loads(run("t.csv", *options).stdout)
+    told = json.loads(assess("t.csv", *options).stdout)
     assert [row["segment"] for row in told["figures"]["tables"]["segments"]] == ["A", "B", "C"]
     assert told["options"]["asset_correlation"] == 0.1
-    piped = CliRunner().invoke(command_line, ["assess", "-", *options], input=Path("t.csv").read_text())
+    piped = assess("-", *options, input=Path("t.csv").read_text())
     again = json.loads(piped.stdout)
     assert again["figures_sha256"] == told["figures_sha256"]
     assert again["source"]["files"] == [{"name": "standard input", "sha256": told["source"]["files"][0]["sha256"]}]
@@ -66,7 +64,7 @@ def test_parquet_has_the_same_answer() -> None:
 
     parquet.write_table(pa.table({"grade": GRADES, "pd": PD, "y": ONES}), "t.parquet")
     options = ["--predictions", "pd", "--label", "y", "--by", "grade"]
-    assert run("t.parquet", *options).stdout == run("t.csv", *options).stdout
+    assert assess("t.parquet", *options).stdout == assess("t.csv", *options).stdout
 
 
 @pytest.mark.parametrize(
@@ -85,19 +83,18 @@ def test_parquet_has_the_same_answer() -> None:
     ],
 )
 def test_what_does_not_go_together_is_refused(arguments: list[str], message: str) -> None:
-    found = run(*arguments)
-    assert found.exit_code == (1 if message == "nothing" else 2)
+    found = assess(*arguments, code=1 if message == "nothing" else 2)
     assert ("--asset-correlation is 1.5" if "1.5" in arguments else message) in found.stderr
 
 
 @pytest.mark.parametrize(("option", "role"), [("--by", "grade"), ("--cluster", "cluster"), ("--day", "day")])
 def test_the_label_is_nothing_else(option: str, role: str) -> None:
-    found = run("t.csv", "--predictions", "pd", "--label", "y", option, "y")
-    assert (found.exit_code, f"the column 'y' is both label and {role}" in found.stderr) == (1, True)
+    refused = assess("t.csv", "--predictions", "pd", "--label", "y", option, "y", code=1)
+    assert f"the column 'y' is both label and {role}" in refused.stderr
 
 
 def test_bad_values_are_told_by_their_line() -> None:
     Path("bad.csv").write_text("grade,pd,y\nA,0.1,0\nA,1.5,1\n")
-    assert "line 3, column pd" in run("bad.csv", "--predictions", "pd").stderr
+    assert "line 3, column pd" in assess("bad.csv", "--predictions", "pd", code=1).stderr
     Path("bad.csv").write_text("grade,pd,y\nA,0.1,0\n,0.5,1\n")
-    assert "column grade: the value is missing" in run("bad.csv", "--predictions", "pd", "--by", "grade").stderr
+    assert "column grade: the value is missing" in assess("bad.csv", "--predictions", "pd", "--by", "grade", code=1).stderr

@@ -8,17 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("pyarrow")
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(command_line, list(arguments))
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +32,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_assess_in_words() -> None:
     result = run("assess", "model.fbm", "test.csv", "--against", "other.fbm", "--against-column", "vendor")
-    assert result.exit_code == 0, result.output
     assert "1,000 test samples" in result.stdout
     words = ("score itself", "calibrated", "other", "vendor", "expected calibration error", "With probability at least 90 %")
     for told in words:
@@ -47,8 +41,7 @@ def test_assess_in_words() -> None:
 
 @pytest.mark.parametrize("name", ["page.pdf", "page.docx", "counts.csv"])
 def test_a_report_has_the_name_of_what_it_is(name: str) -> None:
-    result = run("report", "model.fbm", "test.csv", "-o", name)
-    assert result.exit_code == 1
+    result = run("report", "model.fbm", "test.csv", "-o", name, code=1)
     assert f"{name}: a report is a page, or JSON; name a file that ends in .html or .json" in result.stderr
     assert not Path(name).exists()
 
@@ -69,9 +62,9 @@ def test_a_contradiction_can_stop_a_pipeline() -> None:
     text = Path("test.csv").read_text().splitlines()
     turned = [text[0], *(f"{p},{1 - int(y)},{rest}" for p, y, rest in (line.split(",", 2) for line in text[1:]))]
     Path("turned.csv").write_text("\n".join(turned) + "\n")
-    assert run("assess", "model.fbm", "turned.csv", "--exit-code").exit_code == 3
-    assert run("assess", "model.fbm", "turned.csv").exit_code == 0
-    assert run("assess", "model.fbm", "test.csv", "--exit-code").exit_code == 0
+    run("assess", "model.fbm", "turned.csv", "--exit-code", code=3)
+    run("assess", "model.fbm", "turned.csv")
+    run("assess", "model.fbm", "test.csv", "--exit-code")
 
 
 def test_missing_scores_are_counted_and_missing_labels_refused() -> None:
@@ -82,14 +75,12 @@ def test_missing_scores_are_counted_and_missing_labels_refused() -> None:
     assert content["left_out"] == {"missing": 1, "outside": 1}
     assert content["n_samples"] == 998
     Path("bad.csv").write_text("\n".join([*text[:3], text[3].split(",")[0] + ",,1,1,0.5", *text[4:]]) + "\n")
-    result = run("assess", "model.fbm", "bad.csv")
-    assert result.exit_code == 1
+    result = run("assess", "model.fbm", "bad.csv", code=1)
     assert "bad.csv, line 4, column y: the value is missing" in result.stderr
 
 
 def test_report_writes_a_page() -> None:
     result = run("report", "model.fbm", "test.csv", "-o", "page.html", "--title", "Card 7", "--against", "other.fbm")
-    assert result.exit_code == 0, result.output
     assert result.stdout.startswith("page.html: 1,000 test samples")
     page = Path("page.html").read_text(encoding="utf8")
     for told in ("Card 7", "model.fbm", "test.csv", ">other<", "<svg"):
@@ -98,7 +89,7 @@ def test_report_writes_a_page() -> None:
 
 
 def test_report_writes_every_figure_as_json_without_a_clock() -> None:
-    assert run("report", "model.fbm", "test.csv", "-o", "page.html", "-o", "r.json", "--weights", "w").exit_code == 0
+    run("report", "model.fbm", "test.csv", "-o", "page.html", "-o", "r.json", "--weights", "w")
     first = Path("r.json").read_bytes()
     content = json.loads(first)
     checked = content.pop("checked")
@@ -112,19 +103,19 @@ def test_report_writes_every_figure_as_json_without_a_clock() -> None:
     assert digest in Path("page.html").read_text(encoding="utf8")
     again = run("report", "model.fbm", "test.csv", "--json", "--weights", "w")
     assert again.stdout.encode() == first
-    piped = CliRunner().invoke(command_line, ["report", "model.fbm", "-", "--json"], input=Path("test.csv").read_bytes())
+    piped = run("report", "model.fbm", "-", "--json", input=Path("test.csv").read_bytes())
     assert json.loads(piped.stdout)["checked"]["files"] == [{"name": "standard input", "sha256": digest}]
 
 
 def test_report_says_who_files_it_and_when() -> None:
     signed = ("--prepared-by", "J. <Doe>", "--role", "Validation", "--date", "2026-01-31")
-    assert run("report", "model.fbm", "test.csv", "-o", "page.html", *signed).exit_code == 0
+    run("report", "model.fbm", "test.csv", "-o", "page.html", *signed)
     page = Path("page.html").read_text(encoding="utf8")
     for told in ("J. &lt;Doe&gt;", "Validation", "2026-01-31</td>", "on 2026-01-31."):
         assert told in page
-    assert run("report", "model.fbm", "test.csv", "-o", "page.html", "--date", "31.1.2026").exit_code == 2
-    assert run("report", "model.fbm", "test.csv").exit_code == 2
-    assert run("report", "model.fbm", "test.csv", "-o", "-", "--json").exit_code == 2
+    run("report", "model.fbm", "test.csv", "-o", "page.html", "--date", "31.1.2026", code=2)
+    run("report", "model.fbm", "test.csv", code=2)
+    run("report", "model.fbm", "test.csv", "-o", "-", "--json", code=2)
 
 
 def test_report_counts_the_rows_of_sets_once() -> None:
@@ -135,7 +126,7 @@ def test_report_counts_the_rows_of_sets_once() -> None:
     Path("animals.csv").write_text(f"ant,bee,cow,animal\n{rows}\n")
     columns = ("--classes", "ant,bee,cow", "--label", "animal")
     for kind in ("--top-label", "--class-wise", "--vectors"):
-        assert run("fit", "animals.csv", kind, *columns, "-q", "-o", "set.fbm").exit_code == 0
+        run("fit", "animals.csv", kind, *columns, "-q", "-o", "set.fbm")
         checked = json.loads(run("report", "set.fbm", "animals.csv", *columns, "--json").stdout)["checked"]
         assert checked["n_rows"] == 900
         assert "animal" in checked["columns"].values()
@@ -155,8 +146,7 @@ def test_report_counts_the_rows_of_sets_once() -> None:
 )
 def test_refusals_are_one_line_and_leave_no_file(arguments: tuple[str, ...], complaint: str) -> None:
     before = sorted(path.name for path in Path().iterdir())
-    result = run(*arguments)
-    assert result.exit_code == 1
+    result = run(*arguments, code=1)
     assert complaint in result.stderr
     assert result.stderr.startswith("error: ")
     assert len(result.stderr.splitlines()) == 1

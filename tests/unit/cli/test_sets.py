@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fitting import bare
 
 pa = pytest.importorskip("pyarrow")
@@ -26,12 +25,6 @@ LABELS = (RNG.random(N) < np.where(REGIONS == "south", SCORES**2, SCORES)).astyp
 P = RNG.dirichlet([1, 1, 1], N)
 ANIMALS = np.array(["cat", "dog", "cow"])
 TRUTH = np.array([RNG.choice(3, p=(row + 0.2) / 1.6) for row in P])
-
-
-def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(command_line, list(arguments))
-    assert result.exit_code == code, result.output
-    return result
 
 
 def write_csv(path: str, **columns: Any) -> None:

@@ -14,13 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import commands
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from click.testing import CliRunner
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fresh_python import environment
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and signals of POSIX")
@@ -50,9 +49,7 @@ def run(*arguments: str | bytes, **options: Any) -> subprocess.CompletedProcess[
 
 def here(*arguments: str, code: int = 0, **options: Any) -> str:
     """The output of a command that runs in this process, as nothing is asked of the process itself."""
-    result = CliRunner().invoke(command_line, arguments, **options)
-    assert result.exit_code == code, result.output
-    return result.output
+    return commands.run(*arguments, code=code, **options).output
 
 
 def shell(line: str) -> subprocess.CompletedProcess[str]:

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.vector_model import VectorMap, VectorModel
 
 RNG = np.random.default_rng(2)
-
-
-def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(command_line, list(arguments))
-    assert result.exit_code == code, result.output
-    return result
 
 
 def model_of(has_evidence: bool = True, second: str = "ant\x1b[31m") -> VectorModel:

@@ -7,16 +7,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import click.testing
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.export.form import digest_of
 
 RNG = np.random.default_rng(2)
@@ -40,12 +38,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         model.save(f"{name}.fbm")
     pq.write_table(pa.table(COLUMNS), "new.parquet", row_group_size=400)
     pa.csv.write_csv(pa.table(COLUMNS), "new.csv")
-
-
-def run(*arguments: str, code: int = 0, **options: Any) -> click.testing.Result:
-    result = CliRunner().invoke(command_line, arguments, **options)
-    assert result.exit_code == code, result.output
-    return result
 
 
 def verified(*arguments: str, code: int = 0) -> dict[str, Any]:

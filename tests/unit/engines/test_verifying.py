@@ -13,10 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.cli._methods import METHODS
 from fastbin.engines import verify_data
 from fastbin.engines.verifying import CALIBRATORS, DataCheck
@@ -180,8 +179,7 @@ def test_decimals_are_weights_of_one_kind_wherever_they_are(places: int, tmp_pat
     assert verify_data(expected, **arrays, calibrator=method).is_same
     pq.write_table(table, tmp_path / "w.parquet")
     options = ["--score", "p", "--label", "y", "--weights", "w", "--method", "umd", "--n-bins", "4", "-o"]
-    ran = CliRunner().invoke(command_line, ["fit", str(tmp_path / "w.parquet"), *options, str(tmp_path / "w.fbm")])
-    assert ran.exit_code == 0, ran.output
+    run("fit", str(tmp_path / "w.parquet"), *options, str(tmp_path / "w.fbm"))
     assert fb.load(tmp_path / "w.fbm") == expected
     if places == 0:
         named = {"score": "p", "label": "y", "weight": "w", "calibrator": method}

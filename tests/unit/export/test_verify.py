@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from click.testing import CliRunner
+from commands import run
 from exported import model_of
 from exported_curves import curve_model_of
 from onnx import TensorProto, helper
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.export.form import OF_STEPS, digest_of
 from fastbin.export.verify import digest_in, target_of
 
@@ -728,8 +727,7 @@ def test_programs_are_run_only_if_that_is_asked_for(name: str, tmp_path: Path, m
         fb.export.verify(SMALL, SMALL_PROGRAMS[name])
     SMALL.save("m.fbm")
     Path(name).write_text(SMALL_PROGRAMS[name], "utf8")
-    told = CliRunner().invoke(command_line, ["verify", "m.fbm", "--against", name])
-    assert told.exit_code == 2
+    told = run("verify", "m.fbm", "--against", name, code=2)
     assert "give --run if you trust it" in told.stderr
 
 

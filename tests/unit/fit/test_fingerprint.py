@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,6 @@ import strategies
 from fastbin import assess
 from fastbin._fit.edges import chance_of_same_counts, count_at_edges, edge_scores, rows_fingerprint
 from fastbin._fit.quantiles import Boundaries
-from fastbin.cli import command_line
 from fitting import FEWER_BINS, as_loaded
 from reference.keys import fingerprint as reference_fingerprint
 
@@ -185,13 +184,11 @@ def test_the_command_line_notices_the_file_of_the_fit(tmp_path: Path, monkeypatc
     Path("less.csv").write_text("\n".join(["score,label", *rows[:2000]]) + "\n")
     told = "rows are the calibration set (they have its fingerprint"
     for method in ("umd", "ums", "fixed-width"):
-        fitted = CliRunner().invoke(command_line, ["fit", "s.csv", "--method", method, "--n-bins", "5", "-o", "m.fbm"])
-        assert fitted.exit_code == 0
+        run("fit", "s.csv", "--method", method, "--n-bins", "5", "-o", "m.fbm")
         for file, is_told in (("s.csv", True), ("turned.csv", True), ("less.csv", False)):
-            shown = CliRunner().invoke(command_line, ["assess", "m.fbm", file])
-            assert shown.exit_code == 0
+            shown = run("assess", "m.fbm", file)
             assert (told in " ".join(shown.output.split())) == is_told, (method, file)
-            found = json.loads(CliRunner().invoke(command_line, ["assess", "m.fbm", file, "--json"]).output)
+            found = json.loads(run("assess", "m.fbm", file, "--json").output)
             assert found["check"]["is_calibration_set"] == is_told
 
 

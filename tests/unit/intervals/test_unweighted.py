@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy
+from commands import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wordings import refused
@@ -574,14 +575,9 @@ def test_a_level_of_confidence_is_no_alpha(alpha: float, meant: str) -> None:
 
 
 def test_the_command_line_says_the_same(tmp_path: Any) -> None:
-    from click.testing import CliRunner
-
-    from fastbin.cli import command_line
-
     MODEL.save(tmp_path / "m.fbm")
     for alpha, meant in (("90", "0.1"), ("0.95", "0.05")):
-        result = CliRunner().invoke(command_line, ["inspect", str(tmp_path / "m.fbm"), "--alpha", alpha])
-        assert result.exit_code != 0
+        result = run("inspect", str(tmp_path / "m.fbm"), "--alpha", alpha, code=2)
         assert f"did you mean {meant}?" in " ".join(result.output.split())
 
 

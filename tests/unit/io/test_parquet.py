@@ -12,11 +12,10 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import refusal, run
 
 import fastbin as fb
 from fastbin._base.dependencies import install_command
-from fastbin.cli import command_line
 from fastbin.io import open_table, read_columns
 from fastbin.tables.parquet import ParquetRows
 from fresh_python import run_python
@@ -56,16 +55,6 @@ def write_parts(folder: str = "data", pattern: str = "part-{}.parquet") -> list[
     for number, file in enumerate(files):
         write(file, slice(number * N // 3, (number + 1) * N // 3))
     return files
-
-
-def run(*arguments: str, code: int = 0) -> Any:
-    result = CliRunner().invoke(command_line, arguments)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments: str, code: int = 1) -> str:
-    return str(run(*arguments, code=code).stderr).removeprefix("error: ").splitlines()[0]
 
 
 def fitted(*arguments: str) -> bytes:

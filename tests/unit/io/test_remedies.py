@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import refusal, run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fitting import bare
 
 RNG = np.random.default_rng(9)
@@ -26,16 +24,6 @@ CSV = "p,y\n" + "".join(f"{score!r},{label}\n" for score, label in zip(SCORES.to
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run(*arguments: str, code: int = 0) -> Any:
-    result = CliRunner().invoke(command_line, arguments)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments: str, code: int = 1) -> str:
-    return str(run(*arguments, code=code).stderr).removeprefix("error: ").splitlines()[0]
 
 
 def fitted(*arguments: str) -> fb.BinnedModel:
@@ -59,7 +47,7 @@ def test_encodings_that_were_not_said() -> None:
         ["predict", "set.fbm", "a.csv", "--segment", "seg"],
         ["monitor", "set.fbm", "a.csv", "--segment", "seg"],
     ):
-        assert refusal(*arguments) == told + "give --encoding latin-1", arguments
+        assert run(*arguments, code=1).stderr.splitlines()[0] == f"error: {told}give --encoding latin-1", arguments
     with pytest.raises(fb.InputError) as caught:
         fb.engines.fit("a.csv", score="p", label="y", segment="seg")
     assert str(caught.value) == told + "open it by fb.io.open_table(path, encoding='latin-1')"

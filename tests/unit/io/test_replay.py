@@ -16,10 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.tables import replay
 from fastbin.tables.replay import Replay
 from fresh_python import environment
@@ -192,8 +191,7 @@ def scores_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fitted(*options: str) -> fb.BinnedModel:
-    result = CliRunner().invoke(command_line, ["fit", "s.csv", *options, "-q", "-o", "m.fbm"])
-    assert result.exit_code == 0, result.output
+    run("fit", "s.csv", *options, "-q", "-o", "m.fbm")
     return fb.load("m.fbm")
 
 
@@ -232,8 +230,7 @@ def test_a_file_that_changes_after_it_was_read(monkeypatch: pytest.MonkeyPatch) 
 def test_a_fit_on_a_full_disk_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "MEMORY_BYTES", 100)
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda: open("/dev/full", "wb"))  # noqa: SIM115
-    result = CliRunner().invoke(command_line, ["fit", "s.csv", "-o", "m.fbm"])
-    assert result.exit_code == 1
+    result = run("fit", "s.csv", "-o", "m.fbm", code=1)
     assert result.stderr.startswith(f"error: {tempfile.gettempdir()}: No space left on device; set TMPDIR")
     assert os.listdir() == ["s.csv"]
 

@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from commands import refusal, run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.io import open_table, read_columns
 from fitting import bare
 from fresh_python import environment
@@ -31,16 +30,6 @@ MODEL = bare(fb.UniformMassBinning(n_bins=5).fit(SCORES, LABELS).model_)
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run(*arguments: str, code: int = 0, **options: Any) -> Any:
-    result = CliRunner().invoke(command_line, arguments, **options)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def refusal(*arguments: str, code: int = 1) -> str:
-    return str(run(*arguments, code=code).stderr).removeprefix("error: ").splitlines()[0]
 
 
 def csv_of(rows: slice, header: str = "p,y", words: Any = None) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from commands import run
 
 import fastbin as fb
-from fastbin.cli import command_line
 from fastbin.online import CalibrationMonitor
 from fastbin.report import Assessment, assess_model, render_report
 
@@ -107,22 +107,20 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         state.save(f"{number}.mon")
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(command_line, ["report", "m.fbm", "test.csv", *arguments])
+report = partial(run, "report", "m.fbm", "test.csv")
 
 
 @pytest.mark.usefixtures("files")
 def test_the_command_takes_state_files() -> None:
     given = [option for number in range(3) for option in ("--monitor", f"{number}.mon")]
-    result = run(*given, "-o", "page.html", "-o", "page.json")
-    assert result.exit_code == 0, result.output
+    report(*given, "-o", "page.html", "-o", "page.json")
     assert str(states()[-1].report()) in section(Path("page.html").read_text("utf8"))
     content = json.loads(Path("page.json").read_text("utf8"))
     assert content["monitor"] == json.loads(json.dumps([state.report().to_dict() for state in states()]))
     digests = {entry["name"]: entry["sha256"] for entry in content["checked"]["files"]}
     assert digests["2.mon"] == hashlib.sha256(Path("2.mon").read_bytes()).hexdigest()
     assert digests["2.mon"] in Path("page.html").read_text("utf8")
-    assert "monitor" not in json.loads(run("--json").stdout)
+    assert "monitor" not in json.loads(report("--json").stdout)
 
 
 @pytest.mark.usefixtures("files")
@@ -133,17 +131,12 @@ def test_files_that_are_not_its_state_are_refused() -> None:
         ("absent.mon", "absent.mon: No such file or directory"), ("test.csv", "test.csv: not a fastbin monitor"),
         ("other.mon", "other.mon monitors another model than m.fbm"),
     ):  # fmt: skip
-        result = run("--monitor", path, "-o", "page.html")
-        assert result.exit_code == 1
+        result = report("--monitor", path, "-o", "page.html", code=1)
         assert result.stderr.startswith(f"error: {told}")
         assert not Path("page.html").exists()
-    result = run("--monitor", "0.mon", "-o", "0.mon")
+    result = report("--monitor", "0.mon", "-o", "0.mon", code=1)
     assert "0.mon is the file that is read" in result.stderr
-    result = CliRunner().invoke(
-        command_line, ["report", "test.csv", "--predictions", "p", "--monitor", "0.mon", "-o", "x.html"]
-    )
-    assert result.exit_code == 2
+    result = run("report", "test.csv", "--predictions", "p", "--monitor", "0.mon", "-o", "x.html", code=2)
     assert "--monitor is about a MODEL" in result.stderr
-    result = run("--monitor", "0.mon", "--monitor", "0.mon", "-o", "x.html")
-    assert result.exit_code == 2
+    result = report("--monitor", "0.mon", "--monitor", "0.mon", "-o", "x.html", code=2)
     assert "--monitor 0.mon is given twice; name each state once" in result.stderr

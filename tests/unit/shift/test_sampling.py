@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import run
 from wordings import refuses
 
 import fastbin as fb
 from fastbin._model.view import facts
-from fastbin.cli import command_line
 from reference import sampling as reference
 
 RATE = 0.125
@@ -159,16 +158,10 @@ def test_the_command(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = "\n".join(f"{score!r},{int(label)}" for score, label in zip(SCORES.tolist(), LABELS.tolist(), strict=True))
     (tmp_path / "kept.csv").write_text("p,y\n" + rows + "\n")
-    run = CliRunner().invoke
-    told = run(command_line, ["fit", "kept.csv", "--score", "p", "--label", "y", "--sampling-rate", str(RATE), "-o", "m.fbm"])
-    assert told.exit_code == 0, told.output
+    run("fit", "kept.csv", "--score", "p", "--label", "y", "--sampling-rate", str(RATE), "-o", "m.fbm")
     assert fb.load("m.fbm").same_map(fitted("certified", sampling_rate=RATE))
-    shown = run(command_line, ["inspect", "m.fbm"]).output
+    shown = run("inspect", "m.fbm").output
     assert "rows with label 0 were kept at the known rate 0.125" in " ".join(shown.split())
-    refused = run(command_line, ["fit", "kept.csv", "--score", "p", "--label", "y", "--sampling-rate", "0", "-o", "x.fbm"])
-    assert refused.exit_code != 0
+    refused = run("fit", "kept.csv", "--score", "p", "--label", "y", "--sampling-rate", "0", "-o", "x.fbm", code=1)
     assert "sampling" in refused.output
-    refused = run(
-        command_line, ["fit", "kept.csv", "--score", "p", "--label", "y", "--sampling-rate", ".5", "--method", "platt"]
-    )
-    assert refused.exit_code == 2
+    run("fit", "kept.csv", "--score", "p", "--label", "y", "--sampling-rate", ".5", "--method", "platt", code=2)
