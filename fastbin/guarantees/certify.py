@@ -56,7 +56,7 @@ from fastbin.guarantees.law import ece_bound, ece_bound_before, exact_radius, la
 from fastbin.guarantees.n_bins import UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.radius import radius_of_labels
 from fastbin.guarantees.rising import certify_mean_error
-from fastbin.guarantees.step_masses import StepMasses
+from fastbin.guarantees.step_masses import StepMasses, average_ends_of
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import ends_of_rows, exact_ends, tails_of
 
@@ -769,12 +769,9 @@ def _ends_of_bins(
 
 def _ends_by_common_radius(evidence: Evidence, interior: Interior, alpha: float) -> tuple[Float64s, Float64s, Float64s]:
     """The same by one radius for all mean labels, at what the masses leave of alpha: all of it where each bin is one step."""
-    low = high = np.asarray(evidence.values, np.float64)
-    of_masses = SHARE_OF_MASSES if has_steps(evidence) else 0.0
-    means, radius = _means_and_radius(interior, (1.0 - of_masses) * alpha)
-    if has_steps(evidence):
-        level = sidak(of_masses * alpha, int(np.count_nonzero(interior.is_covered)))
-        low, high = StepMasses(evidence).average_ends(level)
+    share = SHARE_OF_MASSES if has_steps(evidence) else 0.0
+    means, radius = _means_and_radius(interior, (1.0 - share) * alpha)
+    low, high = average_ends_of(evidence, share * alpha, int(np.count_nonzero(interior.is_covered)))
     ends = np.stack([np.maximum(means - radius, 0.0), np.minimum(means + radius, 1.0)], axis=1)
     return np.where(interior.is_covered[:, None], ends, [0.0, 1.0]), low, high
 

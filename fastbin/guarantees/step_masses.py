@@ -8,8 +8,8 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._core.fit import step_ranks
-from fastbin.guarantees.evidence import has_whole_ties, place_of_rest
-from fastbin.intervals.binomial import beta_quantile
+from fastbin.guarantees.evidence import has_steps, has_whole_ties, place_of_rest
+from fastbin.intervals.binomial import beta_quantile, sidak
 
 
 class StepMasses:
@@ -80,3 +80,9 @@ class StepMasses:
             drawn = (rank - less)[known].astype(np.float64)
             ends[known] = beta_quantile(drawn, samples[known] + 1.0 - rank[known], tails[known], upper=ends is high)
         return low, high
+
+
+def average_ends_of(evidence: Any, alpha: float, n_bins: int) -> tuple[Float64s, Float64s]:
+    """The least and the greatest E[v | bin], which fail in one of `n_bins` with probability `alpha`; of one step, its value."""
+    values = np.asarray(evidence.values, np.float64)
+    return StepMasses(evidence).average_ends(sidak(alpha, n_bins)) if has_steps(evidence) else (values, values)
