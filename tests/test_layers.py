@@ -199,6 +199,14 @@ def numbered(lines: list[str], first: int, end: int) -> dict[int, str]:
     return {number: lines[number] for number in range(first, end)}
 
 
+@cache
+def functions_of(
+    read: Callable[[Path], Iterator[Function]], suffixes: tuple[str, ...], folders: tuple[str, ...]
+) -> list[Function]:
+    """All functions in the files of these folders."""
+    return [function for path in source_files(*suffixes, below=folders) for function in read(path)]
+
+
 def python_functions(path: Path) -> Iterator[Function]:
     """Each function of a Python file."""
     text = path.read_text(encoding="utf8")
@@ -261,7 +269,7 @@ def c_functions(path: Path) -> Iterator[Function]:
 def test_no_function_is_a_giant(
     functions: Callable[[Path], Iterator[Function]], suffixes: tuple[str, ...], folders: tuple[str, ...]
 ) -> None:
-    found = [function for path in source_files(*suffixes, below=folders) for function in functions(path)]
+    found = functions_of(functions, suffixes, folders)
     lengths = [len(function.head) + len(function.body) for function in found]
     assert len(lengths) > 20
     assert max(lengths) > 20, "the longest function found is suspiciously short"
@@ -334,8 +342,8 @@ def test_no_code_stands_twice() -> None:
         (cython_functions, (".pyx", ".pxi"), ("fastbin",)),
         (c_functions, (".c",), ("csrc/src", "csrc/fit")),
     ):
-        functions = [function for path in source_files(*suffixes, below=folders) for function in read(path)]
-        assert sum(len(shapes(function)) for function in functions) > 2000, "the readers see little of the code"
+        functions = functions_of(read, suffixes, folders)
+        assert sum(len(function.body) for function in functions) > 2000, "the readers see little of the code"
         found |= alike(functions)
     assert found <= set(MAY_BE_ALIKE), sorted(found - set(MAY_BE_ALIKE))
     assert found >= set(MAY_BE_ALIKE), f"alike no longer, take them off the list: {set(MAY_BE_ALIKE) - found}"
