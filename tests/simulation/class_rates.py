@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
-from simulation.pages import DOCS, options, write
+from simulation.pages import DOCS, print_table
 
 import fastbin as fb
 from fastbin import shift
@@ -116,13 +116,5 @@ def table(repetitions: int) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    asked = options(__doc__, "repetitions", 500)
-    text = table(asked.repetitions)
-    print(text)
-    if asked.write:
-        write(PAGE, {"class rates": text})
-
-
 if __name__ == "__main__":
-    main()
+    print_table(table, PAGE, "class rates", __doc__, 500)

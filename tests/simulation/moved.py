@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from simulation.pages import DOCS, options, write
+from simulation.pages import DOCS, print_table
 
 import fastbin as fb
 from fastbin import shift, theory
@@ -93,13 +93,5 @@ def table(repetitions: int) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    asked = options(__doc__, "repetitions", 3000)
-    text = table(asked.repetitions)
-    print(text)
-    if asked.write:
-        write(PAGE, {"moved": text})
-
-
 if __name__ == "__main__":
-    main()
+    print_table(table, PAGE, "moved", __doc__, 3000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -35,6 +35,15 @@ def write(page: Path, tables: Mapping[str, str]) -> None:
         before, rest = text.split(start)
         text = f"{before}{start}\n{table}\n\n{end}{rest.split(end, 1)[1]}"
     page.write_text(text, encoding="utf8")
+
+
+def print_table(table_of: Callable[[int], str], page: Path, name: str, description: str | None, repetitions: int) -> None:
+    """The command of a simulation with one table, which runs this often unless it is told otherwise."""
+    asked = options(description, "repetitions", repetitions)
+    text = table_of(asked.repetitions)
+    print(text)
+    if asked.write:
+        write(page, {name: text})
 
 
 def options(description: str | None, size: str, default: int) -> argparse.Namespace:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from simulation.pages import DOCS, options, write
+from simulation.pages import DOCS, print_table
 
 import fastbin as fb
 
@@ -79,8 +79,7 @@ def misses_of_steps(case: tuple[float, int], repetitions: int) -> float:
     return missed / repetitions
 
 
-def table(repetitions: int) -> list[str]:
-    """The lines of the table."""
+def table(repetitions: int) -> str:
     lines = [
         "| kept | P(Y = 1 at s) | an interval missed | a value beyond epsilon | mean epsilon | an average of steps beyond |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -90,16 +89,8 @@ def table(repetitions: int) -> list[str]:
         shape = "s" if case[1] == 1 else f"s^{case[1]}"
         of_steps = misses_of_steps(case, repetitions)
         lines.append(f"| {case[0]:g} | {shape} | {interval:.3f} | {value:.3f} | {radius:.3f} | {of_steps:.3f} |")
-    return lines
-
-
-def main() -> None:
-    asked = options(__doc__, "repetitions", 1000)
-    text = "\n".join(table(asked.repetitions))
-    print(text)
-    if asked.write:
-        write(PAGE, {"sampled": text})
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    main()
+    print_table(table, PAGE, "sampled", __doc__, 1000)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from simulation.laws import PROFILES
-from simulation.pages import DOCS, options, write
+from simulation.pages import DOCS, print_table
 
 import fastbin as fb
 from fastbin.decide import performance
@@ -107,13 +107,5 @@ def table(repetitions: int) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    asked = options(__doc__, "repetitions", 200)
-    text = table(asked.repetitions)
-    print(text)
-    if asked.write:
-        write(PAGE, {"performance": text})
-
-
 if __name__ == "__main__":
-    main()
+    print_table(table, PAGE, "performance", __doc__, 200)
