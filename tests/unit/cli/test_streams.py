@@ -100,9 +100,11 @@ def test_models_go_through_pipes() -> None:
     piped = shell("fastbin fit - -q -o - < s.csv | fastbin predict - s.csv --seed 1 -o - > p.csv")
     assert (piped.returncode, piped.stderr, piped.stdout) == (0, "", "")
     assert Path("p.csv").read_bytes() == Path("f.csv").read_bytes()
-    shown = shell("fastbin inspect - < f.fbm; fastbin assess - s.csv < f.fbm; fastbin monitor - s.csv < f.fbm")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith("standard input: evidence bins of uniform mass")
+    for command in (["inspect", "-"], ["assess", "-", "s.csv"], ["monitor", "-", "s.csv"]):
+        shown = commands.run(*command, input=Path("f.fbm").read_bytes())
+        assert shown.stderr == ""
+        if command[0] == "inspect":
+            assert shown.stdout.startswith("standard input: evidence bins of uniform mass")
     adapted = shell("fastbin adapt - --target-rate 0.2 -o - < f.fbm | fastbin inspect - --json")
     assert '"odds_ratio"' in adapted.stdout
     assert "With probability at least 90 %" in adapted.stderr  # what would be shown, beside the model
@@ -214,11 +216,12 @@ def test_what_is_no_csv_is_called_what_it_is() -> None:
     ):  # fmt: skip
         Path("other.csv").write_bytes(packed)
         told = f"other.csv is {kind}, and its name says CSV; give it a name that ends in {suffix}"
-        assert one_line(run("predict", "m.fbm", "other.csv")) == told
+        assert commands.refusal("predict", "m.fbm", "other.csv") == told
         remedy = "name the file" if kind == "Parquet" else "unpack it first, or name the file"
-        with open("other.csv", "rb") as file:
-            result = run("predict", "m.fbm", "-", stdin=file)
-        assert one_line(result) == f"standard input is {kind}, and a pipe is read as CSV; {remedy}"
+        told = f"standard input is {kind}, and a pipe is read as CSV; {remedy}"
+        assert commands.refusal("predict", "m.fbm", "-", input=packed) == told
+    with open("other.csv", "rb") as file:
+        assert one_line(run("predict", "m.fbm", "-", stdin=file)) == told
 
 
 def test_closed_streams_are_told() -> None:

@@ -613,9 +613,9 @@ def test_foreign_and_damaged_bytes_are_refused(tmp_path: Path) -> None:
 
 def two_resolutions(decimals: int | None = None) -> fb.BinnedModel:
     rng = np.random.default_rng(2)
-    scores = rng.random(800)
-    labels = rng.random(800) < scores
-    return fb.CertifiedCalibration(4).fit(scores if decimals is None else scores.round(decimals), labels).model_
+    scores = rng.random(2000)
+    labels = rng.random(2000) < scores
+    return fb.CertifiedCalibration(5).fit(scores if decimals is None else scores.round(decimals), labels).model_
 
 
 @pytest.mark.parametrize("decimals", [None, 1])
@@ -655,16 +655,9 @@ def test_going_on_from_a_fit_of_two_resolutions() -> None:
     assert StreamingBinning(split, continue_fit=True).counts.sum() == 150  # its edges saw the other samples alone
 
 
-def fine(decimals: int | None = None, seed: int = 0) -> fb.BinnedModel:
-    rng = np.random.default_rng(seed)
-    scores = rng.random(2000)
-    labels = rng.random(2000) < scores
-    return fb.CertifiedCalibration(5).fit(scores if decimals is None else scores.round(decimals), labels).model_
-
-
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_the_evidence_bins_of_two_resolutions_are_watched(decimals: int | None) -> None:
-    model = fine(decimals)
+    model = two_resolutions(decimals)
     monitor = CalibrationMonitor(model, tolerance=0.02)
     ends = np.clip(np.stack([model.bin_values - 0.02, model.bin_values + 0.02], axis=1), 0.0, 1.0)
     np.testing.assert_array_equal(monitor.tolerated, ends)
@@ -684,7 +677,7 @@ def test_the_evidence_bins_of_two_resolutions_are_watched(decimals: int | None) 
 
 
 def test_after_label_shift_all_that_a_bin_serves_is_tolerated() -> None:
-    moved = fb.shift.LabelShift(fine()).fit(labels=[1] * 20 + [0] * 180).model_
+    moved = fb.shift.LabelShift(two_resolutions()).fit(labels=[1] * 20 + [0] * 180).model_
     tolerated = CalibrationMonitor(moved, tolerance=0.0).tolerated
     for b, (low, high) in enumerate(tolerated.tolist()):
         own = moved.values[np.searchsorted(moved.first_step, np.arange(moved.n_steps), "right") - 1 == b]
