@@ -51,20 +51,6 @@ def clopper_pearson(x: int, n: int, alpha: float) -> tuple[float, float]:
     return lower, upper
 
 
-def kl_interval(x: int, n: int, alpha: float) -> tuple[float, float]:
-    """{p : n KL(x / n || p) <= ln(2 / alpha)}, the Chernoff bound inverted."""
-    limit = math.log(2.0 / alpha)
-
-    def distance(p: Fraction) -> float:
-        terms = ((x, float(p)), (n - x, float(1 - p)))
-        return sum(k * math.log(k / n / q) if q > 0 else math.inf for k, q in terms if k > 0)
-
-    mean = Fraction(x, n)
-    lower = _largest(lambda p: distance(p) > limit, Fraction(0), mean) if x > 0 else 0.0
-    upper = _largest(lambda p: distance(p) <= limit, mean, Fraction(1))
-    return lower, upper
-
-
 def mixture_interval(x: int, n: int, alpha: float) -> tuple[float, float]:
     """{p : M(p) < 1 / alpha} for the Beta(1/2, 1/2) mixture of likelihood ratios: covers at all sample sizes at once (Ville).
 
@@ -95,16 +81,6 @@ def empirical_bernstein_radius(ones: int, n: int, alpha: float) -> float:
     """
     variance = Fraction(ones, n) * (1 - Fraction(ones, n))
     return math.sqrt(2.0 * float(variance) * math.log(3.0 / alpha) / n) + 3.0 * math.log(3.0 / alpha) / n
-
-
-def bernstein_corollary_3(ones: Sequence[int], counts: Sequence[int], alpha: float) -> float:
-    """Gupta, Podkopaev & Ramdas 2020, Corollary 3: the largest radius of Theorem 4 over the bins.
-
-    The paper prints the radius of the bin with the fewest samples, which need not be the largest: another bin's variance may
-    be greater.
-    """
-    level = alpha / len(counts)
-    return max(empirical_bernstein_radius(x, n, level) for x, n in zip(ones, counts, strict=True))
 
 
 def coverage_of_radius(n: int, epsilon: Fraction) -> Fraction:

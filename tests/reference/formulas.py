@@ -12,11 +12,6 @@ def umd_conditional(n: int, n_bins: int, alpha: float, delta: float = 0.0) -> fl
     return math.sqrt(math.log(2.0 * n_bins / alpha) / (2.0 * (n // n_bins - 1))) + delta
 
 
-def umd_conditional_from_proof(n: int, n_bins: int, alpha: float) -> float:
-    """Equation (8) with floor((n + 1) / B) - 1, the least number of samples in a bin, which is what the proof bounds by."""
-    return math.sqrt(math.log(2.0 * n_bins / alpha) / (2.0 * ((n + 1) // n_bins - 1)))
-
-
 def ze_conditional(n: int, n_bins: int, alpha: float) -> float:
     """Corollary 1, equation (10)."""
     return umd_conditional(n, n_bins, alpha) + 1.0 / (n // n_bins)
@@ -30,11 +25,6 @@ def umd_marginal(n: int, n_bins: int, alpha: float, delta: float = 0.0) -> float
 def expected_ece(n: int, n_bins: int, delta: float = 0.0) -> float:
     """Theorem 4(b): E[l_p ECE] <= sqrt(B / (2 n)) + delta for p in [1, 2]."""
     return math.sqrt(n_bins / (2.0 * n)) + delta
-
-
-def expected_ece_from_proof(n: int, n_bins: int, delta: float = 0.0) -> float:
-    """The proof of Theorem 4(b) gives this, up to a factor sqrt 2 below the statement."""
-    return math.sqrt(1.0 / (4.0 * (n // n_bins - 1)) + delta**2)
 
 
 def running_variance(labels: Sequence[int]) -> Fraction:
