@@ -316,12 +316,6 @@ def test_linf_isotonic_is_the_least_shift(values: list[float]) -> None:
         assert found.tolist() == values
 
 
-@cases("linf_isotonic")
-def test_linf_isotonic_oracle(case: Case) -> None:
-    found = linf_isotonic(np.array([float(Fraction(value)) for value in case.inputs["values"]]))
-    np.testing.assert_allclose(found, case.expected["values"], rtol=case.tolerance)
-
-
 # ------------------------------------------------------------------------------------------------- as served
 
 

@@ -94,13 +94,6 @@ def test_self_normalised_hoeffding_is_the_oracles(case: Case) -> None:
         assert close(ends[0].tolist(), [case.expected["lo"], case.expected["hi"]], case.tolerance)
 
 
-@oracle.cases("bet_grid_ci")
-def test_order_free_betting_is_the_oracles(case: Case) -> None:
-    told = case.inputs
-    ends = intervals.betting(told["w"], told["labels"], told["alpha"], told["U"], stakes=tuple(told["kappas"]))
-    assert close(ends[0].tolist(), case.expected["ci"], case.tolerance)
-
-
 # ------------------------------------------------------------------ the same model as fastbin.binning makes
 
 
