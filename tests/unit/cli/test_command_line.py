@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 import click
+import commands
 import pytest
-from click.testing import CliRunner
 
 import fastbin as fb
 from fastbin import __main__ as entry
@@ -59,12 +59,11 @@ def test_every_command_explains_itself() -> None:
     assert {"demo", "fit", "predict", "inspect", "bins"} <= set(names)
     assert names[:3] == ["demo", "fit", "predict"]
     for name in names:
-        result = CliRunner().invoke(command_line, [name, "--help"])
-        assert result.exit_code == 0
+        result = commands.run(name, "--help")
         assert "Examples:" in result.output, name
         # Examples are not wrapped, and may be a little longer than the usual terminal is wide.
         assert max(map(len, result.output.splitlines())) <= 84, name
-    top = CliRunner().invoke(command_line, ["--help"]).output
+    top = commands.run("--help").output
     listed = top.partition("Exit codes:")[2].partition("C programs:")[0]
     assert re.findall(r"^ +(\d+) +\S", listed, re.MULTILINE) == ["0", "1", "2", "3", "4", "130"]
     assert max(map(len, top.splitlines())) <= 80
@@ -73,14 +72,13 @@ def test_every_command_explains_itself() -> None:
 
 
 def test_no_arguments_show_the_help() -> None:
-    result = CliRunner().invoke(command_line, [])
-    assert result.exit_code == 2
+    result = commands.run(code=2)
     assert "Start here:" in result.output
-    assert result.output == CliRunner().invoke(command_line, ["--help"]).output
+    assert result.output == commands.run("--help").output
 
 
 def test_version() -> None:
-    assert CliRunner().invoke(command_line, ["--version"]).output == f"fastbin {fb.__version__}\n"
+    assert commands.run("--version").output == f"fastbin {fb.__version__}\n"
 
 
 def test_help_imports_nothing_slow() -> None:
@@ -128,12 +126,12 @@ def test_a_new_file_is_a_new_command(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(fastbin.cli, "__path__", [*fastbin.cli.__path__, str(tmp_path)])
     modules = fastbin.cli.pkgutil.iter_modules
     monkeypatch.setattr(fastbin.cli.pkgutil, "iter_modules", lambda paths: modules([*paths, str(tmp_path)]))
-    assert CliRunner().invoke(command_line, ["shout"]).output == "AHOY\n"
-    assert "Shout." in CliRunner().invoke(command_line, ["--help"]).output
+    assert commands.run("shout").output == "AHOY\n"
+    assert "Shout." in commands.run("--help").output
 
 
 def test_summaries_fit_their_line() -> None:
-    listed = CliRunner().invoke(command_line, ["--help"]).output.partition("Commands:")[2].partition("Start here:")[0]
+    listed = commands.run("--help").output.partition("Commands:")[2].partition("Start here:")[0]
     assert "..." not in listed
 
 
@@ -170,8 +168,7 @@ def test_lines_are_completed_by_the_protocol_of_click(shell: str, line: str, exp
     words = line.split()
     current = words[-1] if shell == "fish" else str(len(words) - 1)
     asked = {"_FASTBIN_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": current}
-    result = CliRunner().invoke(command_line, [], env=asked)
-    assert result.exit_code == 0
+    result = commands.run(env=asked)
     if shell == "zsh":  # type, word and description, a line each
         found = set(result.output.splitlines()[1::3])
     else:
@@ -196,14 +193,12 @@ def test_bash_itself_completes(tmp_path: Path) -> None:
 
 
 def test_an_unknown_shell_is_told() -> None:
-    result = CliRunner().invoke(command_line, [], env={"_FASTBIN_COMPLETE": "tcsh_source"})
-    assert result.exit_code == 2
+    result = commands.run(env={"_FASTBIN_COMPLETE": "tcsh_source"}, code=2)
     assert result.stderr == "error: _FASTBIN_COMPLETE is 'tcsh_source'; give bash_source, zsh_source or fish_source\n"
 
 
 def test_an_empty_variable_asks_for_nothing() -> None:
-    result = CliRunner().invoke(command_line, [], env={"_FASTBIN_COMPLETE": ""})
-    assert result.exit_code == 2
+    result = commands.run(env={"_FASTBIN_COMPLETE": ""}, code=2)
     assert "Start here:" in result.output
 
 
@@ -212,8 +207,7 @@ def test_an_empty_variable_asks_for_nothing() -> None:
 
 def test_usage_errors_exit_with_2_and_show_the_way() -> None:
     for arguments in (["frobnicate"], ["predict"], ["bins"], ["fit", "a.csv", "-o", "m.fbm", "--alpha", "5"], ["--nonsense"]):
-        result = CliRunner().invoke(command_line, arguments)
-        assert result.exit_code == 2
+        result = commands.run(*arguments, code=2)
         first, *rest = result.stderr.splitlines()
         assert first.startswith("error: ")
         assert len(rest) == 1
@@ -232,8 +226,7 @@ def test_usage_errors_exit_with_2_and_show_the_way() -> None:
 )
 def test_an_option_that_is_required_is_asked_for(arguments: str, option: str) -> None:
     """Click takes a default of None for a value that was given."""
-    result = CliRunner().invoke(command_line, arguments.split())
-    assert result.exit_code == 2
+    result = commands.run(*arguments.split(), code=2)
     assert result.stderr.startswith(f"error: Missing option {option}.")
 
 
@@ -245,42 +238,29 @@ def test_refused_input_exits_with_1_and_one_line() -> None:
         ["fit", "absent.csv", "-o", "m.fbm"],
         ["inspect", "."],
     ):
-        result = CliRunner().invoke(command_line, arguments)
-        assert result.exit_code == 1
+        result = commands.run(*arguments, code=1)
         assert re.fullmatch(r"error: [^\n]+\n", result.stderr), result.stderr
         assert arguments[1] in result.stderr
         assert result.stdout == ""
 
 
-def test_no_traceback_for_an_error_of_several_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise fb.InputError("one\n  two")
-
-    monkeypatch.setattr("fastbin.cli._files.read_saved", fail)
-    assert CliRunner().invoke(command_line, ["inspect", "m.fbm"]).stderr == "error: one two\n"
-
-
 @pytest.mark.parametrize(
     ("error", "message", "code"),
     [
+        (fb.InputError("one\n  two"), "one two", 1),
         (MemoryError(), "not enough memory", 1),
         (KeyboardInterrupt(), "interrupted", 130),
         (PermissionError(13, "Permission denied", "m.fbm"), "m.fbm: Permission denied", 1),
         (OSError("something else"), "something else", 1),
-        (
-            ModuleNotFoundError("no", name="scipy"),
-            f"this needs scipy, {INSTALL}",
-            1,
-        ),
+        (ModuleNotFoundError("no", name="scipy"), f"this needs scipy, {INSTALL}", 1),
     ],
 )
-def test_other_errors_are_one_line_too(error: BaseException, message: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_one_line(error: BaseException, message: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("fastbin.cli._files.read_saved", fail)
-    result = CliRunner().invoke(command_line, ["inspect", "m.fbm"])
-    assert (result.exit_code, result.stderr.strip()) == (code, f"error: {message}")
+    assert commands.run("inspect", "m.fbm", code=code).stderr.strip() == f"error: {message}"
 
 
 def test_a_mistake_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +268,7 @@ def test_a_mistake_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
         raise ZeroDivisionError
 
     monkeypatch.setattr("fastbin.cli._files.read_saved", fail)
-    assert isinstance(CliRunner().invoke(command_line, ["inspect", "m.fbm"]).exception, ZeroDivisionError)
+    assert isinstance(commands.run("inspect", "m.fbm", code=1).exception, ZeroDivisionError)
 
 
 # ---------------------------------------------------------------------- as a process
