@@ -447,7 +447,7 @@ def _tolerance(model: BinnedModel | ModelSet, scores: Float64s) -> Float64s:
 def _size_of_terms(model: BinnedModel, scores: Float64s) -> Float64s:
     """The terms of the log odds of a smooth model, added up without their signs; of a spline at least as much."""
     name, (p0, p1, p2, _) = model.map
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         if name == "logistic":
             return np.abs(p0 * scores) + abs(p1)
         kept = np.clip(scores, model.clip, 1.0 - model.clip)
