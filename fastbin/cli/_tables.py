@@ -343,7 +343,7 @@ class Read(NamedTuple):
 
     arrays: dict[str, Any]
     texts: dict[str, Any]
-    columns: Mapping[str, str]
+    columns: dict[str, str]
     first_row: int = 0
 
 
@@ -353,9 +353,9 @@ def row_batches(
 ) -> Iterator[Read]:  # fmt: skip
     """These columns, and the tie keys of a source as ``keys``, batch by batch; `doing` is shown meanwhile.
 
-    A part of all rows may be empty, or without a positive label. `options` are those of `ColumnReader`.
+    A part of all rows may be empty, or without a positive label. `options` are those of `ColumnReader`; weights are `whole`.
     """
-    reader = ColumnReader(table, numbers, **options)
+    reader, columns = ColumnReader(table, numbers, whole=("sample_weight",), **options), {**numbers, **texts}
     own = [] if keys is None or keys.column is None else [keys.column]
     names = dict.fromkeys([*reader.names, *(table.check_column(name) for name in texts.values()), *own])
     with reading(table, doing) as watched:
@@ -365,7 +365,7 @@ def row_batches(
             arrays: dict[str, Any] = reader.read(batch)
             if keys is not None:
                 arrays["tie_keys"] = keys.keys(batch, first_row)
-            yield Read(arrays, read, numbers, first_row)
+            yield Read(arrays, read, columns, first_row)
     if is_part:
         return
     if reader.first_row == 0:
@@ -384,7 +384,7 @@ def read_rows(table: Table, numbers: Mapping[str, str], texts: Mapping[str, str]
     return Read(
         {argument: np.concatenate([each.arrays[argument] for each in batches]) for argument in batches[0].arrays},
         {argument: pa.chunked_array([each.texts[argument] for each in batches]).combine_chunks() for argument in texts},
-        numbers,
+        batches[0].columns,
     )
 
 
@@ -445,7 +445,7 @@ class LabelledColumns:
         self._models = model if model.is_set else None
         self._of_classes = model.kind in CLASS_KINDS
         self._table, self._inputs = table, rows.inputs
-        self._options: dict[str, Any] = {"whole": ("sample_weight",)}
+        self._options: dict[str, Any] = {}
         if self._models is not None and self._of_classes:
             label, weights = rows.label_column(table), rows.weight_column(table)
             self._numbers = {**class_columns(table, self._models, rows.class_columns), **weights, **more}
@@ -456,7 +456,7 @@ class LabelledColumns:
         self._numbers, self._texts = {**rows.columns(table), **more}, {**own, **texts}
         self.columns = {**self._numbers, **own}
         check_same_event(model.event, rows.positive)
-        self._options |= {"label": "labels", "positive": rows.positive, "event": model.event, "propagate": propagate}
+        self._options = {"label": "labels", "positive": rows.positive, "event": model.event, "propagate": propagate}
 
     def all_rows(self) -> Read:
         """All rows at once."""

@@ -157,9 +157,9 @@ def check_column(
     texts = {argument: table.check_column(name) for argument, name in names.items() if name is not None}
     for argument, name in names.items():
         check_apart("grade" if argument == "by" else argument, name, label=columns["labels"])
-    read = read_rows(table, columns, texts, label="labels", positive=rows.positive, whole=("sample_weight",))
+    read = read_rows(table, columns, texts, label="labels", positive=rows.positive)
     arrays, keys = read.arrays, {argument: as_keys(text) for argument, text in read.texts.items()}
-    with errors_in(table, columns | texts), working("testing"), without_warnings():  # what is printed says it
+    with errors_in(table, read.columns), working("testing"), without_warnings():  # what is printed says it
         check = check_predictions(
             arrays["p"], arrays["labels"], keys.get("by"), side, test_level=test_level,
             sample_weight=arrays.get("sample_weight"), cluster=keys.get("cluster"),
@@ -273,15 +273,14 @@ def _assess_vectors(
             raise InputError(f"{display_name(path)} is not a vector model, and MODEL is one; compare with another of its kind")
     label, weights = rows.label_column(table), rows.weight_column(table)
     of_classes = class_columns(table, model, rows.class_columns)
-    numbers = {**of_classes, **weights}
-    read = read_rows(table, numbers, {"labels": label}, whole=("sample_weight",), propagate=tuple(of_classes))
+    read = read_rows(table, {**of_classes, **weights}, {"labels": label}, propagate=tuple(of_classes))
     P = matrix_of(read.arrays)
     if rows.inputs == "logits":
         P = softmax(P)
-    with errors_in(table, {**numbers, "labels": label}), working("assessing"):
+    with errors_in(table, read.columns), working("assessing"):
         given = {"others": others, "sample_weight": read.arrays.get("sample_weight"), **settings}
         found = assess_model(model, P, keys_like(model, read.texts["labels"], "labels"), **given)
-        return Assessed(found, None, {**numbers, "labels": label}, len(P), {})
+        return Assessed(found, None, read.columns, len(P), {})
 
 
 def _check_other(path: str, other: BinnedModel | ModelSet, loaded: BinnedModel | ModelSet) -> None:

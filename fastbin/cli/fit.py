@@ -339,7 +339,7 @@ def _fit_clusters(
     check_apart("cluster", cluster, label=columns["labels"])
     read = read_rows(table, columns, keys, label="labels", positive=rows.positive)
     calibrator._event = event_of(rows.positive)
-    with errors_in(table, columns | keys), working("fitting"), warnings.catch_warnings(record=True) as caught:
+    with errors_in(table, read.columns), working("fitting"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FastbinWarning)
         of_rows = as_keys(read.texts["cluster"])
         seed = check_seed(calibrator.get_params().get("seed") if is_typed("seed") else None)
@@ -347,7 +347,7 @@ def _fit_clusters(
         fitted = calibrator.fit(**{argument: column[kept] for argument, column in read.arrays.items()})
         agreement = agreement_of(read.arrays["labels"] - fitted.predict(read.arrays["scores"]), of_rows, seed)
     _note_suspicions(caught)
-    return fitted.model_._derived("one_per_cluster", {"seed": seed}), columns | keys, agreement
+    return fitted.model_._derived("one_per_cluster", {"seed": seed}), read.columns, agreement
 
 
 # ---------------------------------------------------------------------- segments and classes
@@ -382,12 +382,11 @@ def _fit_segments(
     from fastbin.multi import SegmentedBinning
 
     estimator = SegmentedBinning(make_calibrator(method or DEFAULT, given), **of_set)
-    columns, segments = rows.columns(table), {"segments": str(rows.segment)}
-    read = read_rows(table, columns, segments, label="labels", positive=rows.positive, whole=("sample_weight",))
-    columns |= segments
+    segments = {"segments": str(rows.segment)}
+    read = read_rows(table, rows.columns(table), segments, label="labels", positive=rows.positive)
     estimator._event = event_of(rows.positive)
-    with errors_in(table, columns), working("fitting"):
-        return estimator.fit(segments=as_keys(read.texts["segments"]), **read.arrays).model_, columns
+    with errors_in(table, read.columns), working("fitting"):
+        return estimator.fit(segments=as_keys(read.texts["segments"]), **read.arrays).model_, read.columns
 
 
 def _fit_classes(
@@ -401,9 +400,8 @@ def _fit_classes(
     other = of_set.pop("unlabelled", None)
     parameters = _how(of_set.pop("points_per_bin", None), method, given)
     label, names = rows.label_column(table), rows.class_columns
-    columns = {**matrix_columns(table, names), **rows.weight_column(table)}
-    arrays, texts, *_ = read_rows(table, columns, {"labels": label}, whole=("sample_weight",))
-    columns["labels"] = label
+    numbers = {**matrix_columns(table, names), **rows.weight_column(table)}
+    arrays, texts, columns, _ = read_rows(table, numbers, {"labels": label})
     more = {} if other is None else {"unlabelled": _unlabelled(rows, other)}
     with errors_in(table, columns):
         classes, labels = _classes(listed, names, texts["labels"])

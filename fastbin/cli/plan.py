@@ -123,7 +123,7 @@ def _planned(file: str, name: str | None, alpha: float, new: dict[str, Any], row
     columns, texts = {"scores": rows.score_column(table)}, {} if name is None else {"ids": table.check_column(name)}
     read = read_rows(table, columns, texts)
     ids = None if name is None else as_keys(read.texts["ids"])
-    with errors_in(table, {**columns, **texts}):
+    with errors_in(table, read.columns):
         edges = None if bins_of is None else load_model(bins_of)
         return plan_labels(read.arrays["scores"], ids=ids, edges=edges, alpha=alpha, **new)
 

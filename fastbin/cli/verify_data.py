@@ -78,18 +78,16 @@ def _fit_again(model: AnyModel, estimator: Any, table: Table, rows: RowOptions) 
     """The fit of a table by the estimator of a model."""
     if is_vector(model) or (model.is_set and model.kind != "segments"):
         names, label = class_columns(table, model, rows.class_columns), rows.label_column(table)
-        numbers = {**names, **rows.weight_column(table)}
-        read = read_rows(table, numbers, {"labels": label}, whole=("sample_weight",))
-        with errors_in(table, {**numbers, "labels": label}), working("fitting"):
+        read = read_rows(table, {**names, **rows.weight_column(table)}, {"labels": label})
+        with errors_in(table, read.columns), working("fitting"):
             truth, weights = keys_like(model, read.texts["labels"], "labels"), read.arrays.get("sample_weight")
             again: AnyModel = estimator.fit(matrix_of(read.arrays), truth, sample_weight=weights).model_
         return again
     columns = rows.columns(table)
     if not model.is_set:
         return fit_table(table, columns, estimator, {}, rows.positive)
-    segments = {"segments": str(rows.segment)}
-    read = read_rows(table, columns, segments, label="labels", positive=rows.positive, whole=("sample_weight",))
-    with errors_in(table, {**columns, **segments}), working("fitting"):
+    read = read_rows(table, columns, {"segments": str(rows.segment)}, label="labels", positive=rows.positive)
+    with errors_in(table, read.columns), working("fitting"):
         refitted: AnyModel = estimator.fit(segments=keys_like(model, read.texts["segments"], "segments"), **read.arrays).model_
     return refitted
 
