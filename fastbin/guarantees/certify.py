@@ -172,19 +172,18 @@ def certify(
             raise InputError("is given", f"{what} for kind='mean-error', and kind is {kind!r}", argument=argument)
     if about == "calibration rows":
         return _certify_rows(evidence, alpha, kind, bound, side)
-    return certify_population(evidence, alpha, kind, bound_for(evidence, kind, bound, side), side=side)
+    bound = bound_for(evidence, kind, bound, side)
+    designed = kind in ("conditional", "ratio") and bound == "clopper-pearson" and not is_of_steps(evidence)
+    interior = require_interior(evidence, moved=is_moved(evidence), designed=designed)
+    return certify_population(evidence, interior, alpha, kind, bound, side)
 
 
-def certify_population(
-    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None, side: str = "both"
-) -> Certificate:
-    """The promise about new samples; `rest_parts` as in `require_interior`."""
+def certify_population(evidence: Evidence, interior: Interior, alpha: float, kind: str, bound: str, side: str) -> Certificate:
+    """The promise about new samples."""
     if is_moved(evidence):
-        return _certify_moved(evidence, alpha, kind, bound, rest_parts, side)
+        return _certify_moved(evidence, interior, alpha, kind, bound, side)
     if is_of_steps(evidence):
-        return certify_steps(evidence, alpha, kind, bound, rest_parts, side)
-    designed = kind in ("conditional", "ratio") and bound == "clopper-pearson"
-    interior = require_interior(evidence, rest_parts=rest_parts, designed=designed)
+        return certify_steps(evidence, interior, alpha, kind, bound, side)
     covered = interior.is_covered
     require_samples(covered)
     if bound in OF_INTERVALS:
@@ -538,11 +537,11 @@ _BOUNDS: dict[str, Callable[[Evidence, Interior, float, str], tuple[float, str]]
 }
 
 
-def _certify_moved(evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None, side: str) -> Certificate:
+def _certify_moved(evidence: Evidence, interior: Interior, alpha: float, kind: str, bound: str, side: str) -> Certificate:
     """The certificate at the target of a model that label shift moved. Other kinds depend on the target's bin masses."""
-    tally = require_interior(evidence, moved=True, rest_parts=rest_parts)
     # First, because its error is the more precise one where intervals do not exist.
-    at_target = interval_among(evidence, tally, alpha, "clopper-pearson", int(np.count_nonzero(tally.is_covered)), side)
+    n_covered = int(np.count_nonzero(interior.is_covered))
+    at_target = interval_among(evidence, interior, alpha, "clopper-pearson", n_covered, side)
     if kind not in ("conditional", "ratio") or bound != "clopper-pearson":
         if sampling_rate_of(evidence):
             raise GuaranteeError(
@@ -669,11 +668,8 @@ _OF_STEPS = (
 )
 
 
-def certify_steps(
-    evidence: Evidence, alpha: float, kind: str, bound: str, rest_parts: float | None = None, side: str = "both"
-) -> Certificate:
+def certify_steps(evidence: Evidence, interior: Interior, alpha: float, kind: str, bound: str, side: str) -> Certificate:
     """The certificate of a model of two resolutions; see `fastbin.guarantees.certify`."""
-    interior = require_interior(evidence, rest_parts=rest_parts)
     expected = {"ece": ("data",), "conditional": (*OF_INTERVALS, "common")}.get(kind, OF_INTERVALS)
     if evidence.scheme not in CERTIFIED or kind == "expected-ece" or bound not in expected:
         raise GuaranteeError(

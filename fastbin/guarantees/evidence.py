@@ -330,13 +330,8 @@ def has_edges_of_others(evidence: Evidence) -> bool:
     return int(evidence.n_samples) - int(np.sum(evidence.counts)) >= evidence.n_bins_asked
 
 
-def require_interior(
-    evidence: Evidence, *, moved: bool = False, rest_parts: float | None = None, designed: bool = False
-) -> Interior:
-    """The binomial part of the tally of a model that must pass `require_guarantee`. O(n_bins).
-
-    `rest_parts`: into how many parts the share of alpha of the rest is divided, where it is not one for each rank.
-    """
+def require_interior(evidence: Evidence, *, moved: bool = False, designed: bool = False) -> Interior:
+    """The binomial part of the tally of a model that must pass `require_guarantee`. O(n_bins)."""
     require_guarantee(evidence, moved=moved, designed=designed)
     counts = np.asarray(evidence.counts, dtype=np.int64)
     label_sums = np.asarray(evidence.label_sums, dtype=np.int64)
@@ -346,7 +341,7 @@ def require_interior(
     if is_of_batch(evidence):
         return replace(Interior.of(counts, label_sums), batch=np.asarray(designs.population_counts))
     if has_whole_ties(evidence):
-        return _whole_interior(evidence, rest_parts)
+        return _whole_interior(evidence)
     if not SCHEMES[evidence.scheme].averages_boundary:
         return Interior.of(counts, label_sums)
     if evidence.n_bins_asked not in (0, evidence.n_bins):
@@ -425,7 +420,7 @@ def rows_of_bins(evidence: Evidence) -> tuple[Int64s, Int64s]:
     return counts, ones
 
 
-def _whole_interior(evidence: Evidence, rest_parts: float | None) -> Interior:
+def _whole_interior(evidence: Evidence) -> Interior:
     """The bins with all samples at their edges, and without the r of them, f with label 1, that the ranks placed there.
 
     The rest is all samples beyond the edge before it, those too that its value does not count.
@@ -441,7 +436,7 @@ def _whole_interior(evidence: Evidence, rest_parts: float | None) -> Interior:
             "the outermost edge is not written, and the model does not say at how many ranks that may happen, which share "
             "alpha (fastbin, Theorem F14); give n_bins_asked, or fit it again from samples"
         )
-    parts[place] = evidence.n_bins_asked - 1 if rest_parts is None else rest_parts
+    parts[place] = evidence.n_bins_asked - 1
     of_rest = np.array([column[place] for column in first])
     if evidence.edges_share < 1.0:  # rows that placed no edge may lie beyond all that did
         of_rest += np.array([evidence.n_samples, evidence.n_positive]) - np.sum(first, axis=1)

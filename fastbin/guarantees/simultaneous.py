@@ -47,7 +47,6 @@ from fastbin.guarantees.evidence import (
     has_edges_of_others,
     has_whole_ties,
     is_moved,
-    require_interior,
 )
 from fastbin.guarantees.intervals import (
     check_at,
@@ -83,6 +82,11 @@ class _Cell(NamedTuple):
     def is_full(self) -> bool:
         """Whether every bin holds a sample."""
         return self.n_covered == len(self.tally.counts)
+
+    def dividing_rest(self, n_parts: float) -> _Cell:
+        """With the share of alpha of its rest, if it may leave one, in so many parts rather than one for each rank."""
+        rest = self.tally.rest
+        return self if rest is None else self._replace(tally=replace(self.tally, rest=np.where(rest > 0.0, n_parts, 0.0)))
 
 
 @shared_docs(certify.__doc__)
@@ -182,10 +186,9 @@ def certify_set(
         parts = _parts_of_one_radius(covered, alpha, cells)
     else:
         levels = _levels(covered, alpha, kind, class_wise)
-        rest_parts: list[float | None] = [None] * len(covered)
         if len(covered) > 1 and kind != "marginal" and not class_wise and about == "population":
-            levels, rest_parts = _beside_rests(covered, levels, alpha, bound)
-        parts = _parts(covered, levels.tolist(), rest_parts, kind, bound, cells, about, side)
+            covered, levels = _beside_rests(covered, levels, alpha, bound)
+        parts = _parts(covered, levels.tolist(), kind, bound, cells, about, side)
     joined = _joined(every, parts, alpha=alpha, kind=kind, bound=bound, cells=cells, class_wise=class_wise, about=about)
     return replace(joined, side=side)
 
@@ -380,16 +383,11 @@ def _n_ranks(cell: _Cell) -> int:
 def _sharing_rest(cells: list[_Cell]) -> list[_Cell]:
     """With one level for the rests of all cells, known before the scores (Theorem F14): each rank of each has an equal part."""
     n_ranks = float(sum(_n_ranks(cell) for cell in cells if cell.n_covered))
-    shared = []
-    for cell in cells:
-        rest = cell.tally.rest
-        tally = cell.tally if rest is None else replace(cell.tally, rest=np.where(rest > 0.0, n_ranks, 0.0))
-        shared.append(cell._replace(tally=tally))
-    return shared
+    return [cell.dividing_rest(n_ranks) for cell in cells]
 
 
-def _beside_rests(covered: list[_Cell], levels: Float64s, alpha: float, bound: str) -> tuple[Float64s, list[float | None]]:
-    """The levels of models where some may leave a rest, and into how many parts each divides the share of its rest.
+def _beside_rests(covered: list[_Cell], levels: Float64s, alpha: float, bound: str) -> tuple[list[_Cell], Float64s]:
+    """The cells with the shares of their rests, and the levels of their models, where some may leave a rest.
 
     The levels of models may depend on the counts of bins, but that of a rest is known before the scores: it is a part of what
     rests have of all of alpha, as the numbers of rows and of bins asked for say (Theorems F7 and F14). The bins of models that
@@ -397,17 +395,16 @@ def _beside_rests(covered: list[_Cell], levels: Float64s, alpha: float, bound: s
     """
     with_rest = [cell.tally.rest is not None for cell in covered]
     if not any(with_rest):
-        return levels, [None] * len(covered)
+        return covered, levels
     before = _levels(covered, alpha, "ece", class_wise=False)
     of_rests = (alpha - alpha_of_edges(alpha)) * before / before.sum()
-    parts: list[float | None] = []
-    own_levels = levels.copy()
+    sharing, own_levels = [], levels.copy()
     for j, (cell, level) in enumerate(zip(covered, levels.tolist(), strict=True)):
         of_edges = alpha_of_edges(level)
-        parts.append((level - of_edges) / float(of_rests[j]) * _n_ranks(cell))
+        sharing.append(cell.dividing_rest((level - of_edges) / float(of_rests[j]) * _n_ranks(cell)))
         if not with_rest[j] and bound != "hull":
             own_levels[j] = of_edges
-    return own_levels, parts
+    return sharing, own_levels
 
 
 def _has_one_radius(covered: list[_Cell], kind: str, bound: str) -> bool:
@@ -424,7 +421,6 @@ def _parts_of_one_radius(covered: list[_Cell], alpha: float, cells: str) -> list
     kind, bound = "conditional", "a-priori"
     for cell in covered:
         with _naming(cell.name, cells):
-            require_interior(cell.model)
             require_means(cell.model, "the a-priori bound", kind)
     shifts = [boundary_shifts(cell.tally) + float(cell.model.delta) for cell in covered]
     counts = np.concatenate([cell.tally.counts for cell in covered])
@@ -442,24 +438,20 @@ def _parts_of_one_radius(covered: list[_Cell], alpha: float, cells: str) -> list
     return parts
 
 
-def _parts(
-    covered: list[_Cell], levels: list[float], rest_parts: list[float | None], kind: str, bound: str, cells: str, about: str,
-    side: str,
-) -> list[_Part]:  # fmt: skip
+def _parts(covered: list[_Cell], levels: list[float], kind: str, bound: str, cells: str, about: str, side: str) -> list[_Part]:
     """Every model at its own level; those of one value a bin at once."""
     found: dict[int, Certificate] = {}
     if bound in OF_INTERVALS and about == "population":
         plain = [j for j, cell in enumerate(covered) if not is_moved(cell.model) and not is_of_steps(cell.model)]
         if plain:
-            models = [covered[j].model for j in plain]
-            tallies = [require_interior(covered[j].model, rest_parts=rest_parts[j]) for j in plain]
+            models, tallies = [covered[j].model for j in plain], [covered[j].tally for j in plain]
             own = certify_bins(models, tallies, [levels[j] for j in plain], kind, bound, side)
             found = dict(zip(plain, own, strict=True))
     for j, (cell, level) in enumerate(zip(covered, levels, strict=True)):
         if j not in found:
             with _naming(cell.name, cells):
                 if about == "population" and kind not in MEAN_ERRORS:
-                    found[j] = certify_population(cell.model, level, kind, bound, rest_parts[j], side)
+                    found[j] = certify_population(cell.model, cell.tally, level, kind, bound, side)
                 else:
                     found[j] = certify(cell.model, level, kind, bound, about=about, side=side)
     return [(cell.name, found[j]) for j, cell in enumerate(covered)]
