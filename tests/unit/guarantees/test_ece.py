@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import averages_of_bins
 from simulation.evidence import fitted, uniform_mass
 from simulation.failures import ALPHA, assert_at_most, sizes
 from simulation.laws import profile
@@ -171,9 +172,6 @@ def test_the_promise_of_two_resolutions_holds(name: str, repetitions: int) -> No
     for _ in range(repetitions):
         scores, labels = (column[0] for column in law.draw(rng, (1, 600)))
         model = fb.CertifiedCalibration().fit(scores, labels).model_
-        starts, ends = np.append(0.0, model.edges), np.append(model.edges, 1.0)
-        masses = np.add.reduceat(ends - starts, model.first_step)
-        served = np.add.reduceat(model.values * (ends - starts), model.first_step) / masses
-        rates = np.add.reduceat(law.ones_below(ends) - law.ones_below(starts), model.first_step) / masses
+        masses, served, rates = averages_of_bins(model, law)
         misses += bool((masses * np.abs(served - rates)).sum() > model.certificate(ALPHA, kind="ece").epsilon)
     assert_at_most(misses, repetitions)

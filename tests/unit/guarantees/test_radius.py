@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import calibrated
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from simulation.evidence import fitted
@@ -223,7 +224,7 @@ def test_levels_next_to_0_leave_tiny_bins_nothing(alpha: float) -> None:
 
 
 def test_the_smallest_alpha_may_be_shared_with_masses() -> None:
-    cal = fb.CertifiedCalibration(5).fit(*rows())
+    cal = fb.CertifiedCalibration(5).fit(*calibrated())
     assert 0.5 < cal.certificate(1e-100, bound="common").epsilon < 1.0
 
 
@@ -258,14 +259,8 @@ def test_the_certificate_is_the_radius_and_the_distance_from_the_means() -> None
     assert "Theorem F10" in certificate.theorem
 
 
-def rows(n: int = 2000) -> tuple[Any, Any]:
-    rng = np.random.default_rng(11)
-    scores = rng.random(n)
-    return scores, (rng.random(n) < scores).astype(np.uint8)
-
-
 def test_it_is_the_default_where_bins_have_one_value_and_label_sums_are_binomial() -> None:
-    scores, labels = rows()
+    scores, labels = calibrated()
     for calibrator in (
         fb.UniformMassBinning(10), fb.UniformMassBinning(10, monotone=True), fb.UniformMassBinning(10, scheme="ums"),
         fb.UniformMassBinning(10, ties="random"), fb.FixedWidthBinning(10),
@@ -286,14 +281,14 @@ def test_it_is_the_default_where_bins_have_one_value_and_label_sums_are_binomial
 
 
 def test_it_is_never_above_the_a_priori_one_of_bin_means() -> None:
-    scores, labels = rows()
+    scores, labels = calibrated()
     for n_bins in (1, 4, 10, 33):
         cal = fb.UniformMassBinning(n_bins).fit(scores, labels)
         assert cal.certificate().epsilon <= cal.certificate(bound="a-priori").epsilon + 1e-12
 
 
 def test_of_two_resolutions_it_shares_alpha_with_the_masses() -> None:
-    scores, labels = rows()
+    scores, labels = calibrated()
     cal = fb.CertifiedCalibration().fit(scores, labels)
     certificate = cal.certificate(bound="common")
     (name, term), *_ = certificate.terms
@@ -307,7 +302,7 @@ def test_of_two_resolutions_it_shares_alpha_with_the_masses() -> None:
 @pytest.mark.parametrize("values", ["mean", "jeffreys"])
 def test_of_certified_bins_of_one_value_it_has_all_of_alpha(values: str) -> None:
     """There are no steps, so no masses of them take a share of alpha."""
-    scores, labels = rows()
+    scores, labels = calibrated()
     for n_bins in (1, 10):
         model = fb.CertifiedCalibration(n_bins, values=values).fit(scores, labels).model_
         certificate = model.certificate(bound="common")
@@ -319,7 +314,7 @@ def test_of_certified_bins_of_one_value_it_has_all_of_alpha(values: str) -> None
 
 
 def test_label_sums_that_are_not_binomial_are_refused() -> None:
-    scores, labels = rows()
+    scores, labels = calibrated()
     for cal in (
         fb.UniformMassBinning(10, scheme="ze").fit(scores, labels),
         fb.UniformMassBinning(5).fit(np.round(scores, 1), labels),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import averages_of_bins
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv
 from simulation.evidence import fitted
 from simulation.failures import ALPHA, assert_at_most, sizes
@@ -115,10 +116,7 @@ def test_the_promise_of_two_resolutions_holds(repetitions: int) -> None:
         model = fb.CertifiedCalibration(5).fit(scores, labels).model_
         if (model.label_sums == 0).any():  # no factor, and no promise that could fail
             continue
-        starts, ends = np.append(0.0, model.edges), np.append(model.edges, 1.0)
-        masses = np.add.reduceat(ends - starts, model.first_step)
-        served = np.add.reduceat(model.values * (ends - starts), model.first_step) / masses
-        rates = np.add.reduceat(law.ones_below(ends) - law.ones_below(starts), model.first_step) / masses
+        _, served, rates = averages_of_bins(model, law)
         ratio = rates / served
         misses += bool((np.maximum(ratio, 1 / ratio) > model.certificate(ALPHA, "ratio").epsilon).any())
     assert_at_most(misses, repetitions)

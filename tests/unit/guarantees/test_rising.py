@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import calibrated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wordings import refused, refuses
@@ -22,11 +24,7 @@ from fitting import FEWER_BINS
 from reference import rising as reference
 from strategies import examples
 
-
-def rows(n: int, seed: int = 3, decimals: int = 9) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    scores = np.round(rng.random(n), decimals)
-    return scores, (rng.random(n) < scores).astype(np.uint8)
+rows = partial(calibrated, seed=3)
 
 
 def slices_like(each: list[reference.Slice], n: int, *, is_average: bool = True) -> rising.Slices:

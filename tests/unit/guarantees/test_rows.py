@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import calibrated
 from simulation.evidence import fitted
 from simulation.failures import ALPHA, assert_at_most, sizes
 from wordings import refused
@@ -20,12 +21,6 @@ from fastbin.intervals.binomial import ends_of_rows
 from reference.bounds import binomial_cdf
 
 ABOUT = "calibration rows"
-
-
-def rows(n: int = 2000, decimals: int = 9) -> tuple[Any, Any]:
-    rng = np.random.default_rng(11)
-    scores = np.round(rng.random(n), decimals)
-    return scores, (rng.random(n) < scores).astype(np.uint8)
 
 
 def test_the_certificate_is_that_of_intervals_around_what_rows_are_served() -> None:
@@ -86,7 +81,7 @@ def test_the_ends_are_those_of_the_reference() -> None:
 @pytest.mark.parametrize("method", [fb.UniformMassBinning, fb.CertifiedCalibration])
 def test_without_ties_the_rows_between_those_at_edges_count(method: Any, n: int) -> None:
     """Counted here from the rows; those at the edges, whose labels are not averaged, are left out."""
-    scores, labels = rows(n)
+    scores, labels = calibrated(n)
     cal = method(5).fit(scores, labels)
     bins = np.searchsorted(cal.model_.bin_edges, scores, side="right")
     own = ~np.isin(scores, cal.model_.bin_edges)
@@ -97,7 +92,7 @@ def test_without_ties_the_rows_between_those_at_edges_count(method: Any, n: int)
 
 
 def test_whole_groups_of_ties_count_all_their_rows() -> None:
-    scores, labels = rows(2000, 2)
+    scores, labels = calibrated(2000, 2)
     for cal in (fb.UniformMassBinning(10).fit(scores, labels), fb.CertifiedCalibration().fit(scores, labels)):
         model = cal.model_
         bins = np.searchsorted(model.bin_edges, scores, side="right")
@@ -110,7 +105,7 @@ def test_whole_groups_of_ties_count_all_their_rows() -> None:
 
 
 def test_it_says_about_which_rows_it_is() -> None:
-    scores, labels = rows()
+    scores, labels = calibrated()
     sentence = str(fb.UniformMassBinning(10).fit(scores, labels).certificate(about=ABOUT))
     assert sentence.startswith(
         "With probability at least 90 % over the labels of the 2,000 calibration samples, in each of the 10"
@@ -124,7 +119,7 @@ def test_it_says_about_which_rows_it_is() -> None:
 
 
 def test_sets_promise_it_about_the_rows_of_all_cells() -> None:
-    scores, labels = rows()
+    scores, labels = calibrated()
     segments = np.arange(len(scores)) % 2
     model = fb.multi.SegmentedBinning(fb.CertifiedCalibration()).fit(scores, labels, segments).model_
     joint = model.certificate(about=ABOUT)
@@ -137,7 +132,7 @@ def test_sets_promise_it_about_the_rows_of_all_cells() -> None:
 
 
 def test_what_it_is_not_known_for_is_refused() -> None:
-    scores, labels = rows()
+    scores, labels = calibrated()
     cal = fb.UniformMassBinning(10).fit(scores, labels)
     refused(InputError, "kind is 'marginal'", cal.certificate, kind="marginal", about=ABOUT)
     refused(InputError, "bound is 'hull'", cal.certificate, bound="hull", about=ABOUT)
@@ -180,7 +175,7 @@ def test_rows_that_are_no_draws_keep_the_promise(calibrator: Any, repetitions: i
 
 
 def test_all_promises_of_a_model_in_one_table() -> None:
-    scores, labels = rows()
+    scores, labels = calibrated()
     bins, fine = fb.UniformMassBinning(10).fit(scores, labels), fb.CertifiedCalibration().fit(scores, labels)
     promises = bins.certificates(0.2)
     ways = [(kind, "population") for kind in ("conditional", "marginal", "ece", "expected-ece", "ratio")]
@@ -220,7 +215,7 @@ def test_a_classifier_and_weights_for_another_population_have_all_of_theirs() ->
     y = (rng.random(2000) < 1.0 / (1.0 + np.exp(-X[:, 0]))).astype(int)
     clf = fb.sklearn.CalibratedClassifier(LogisticRegression()).fit(X, y)
     assert clf.certificates().certificates[0] == clf.certificate()
-    scores, labels = rows()
+    scores, labels = calibrated()
     weighted = fb.shift.ImportanceWeightedBinning(5).fit(scores, labels, 1.0 + 0.5 * scores)
     assert [each.kind for each in weighted.certificates(weight_bound=1.5).certificates] == ["conditional", "marginal"]
     refused(InputError, "weight_bound is None", weighted.certificates)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import calibrated
 from scipy.stats import binom
 from simulation.evidence import fitted
 
@@ -21,14 +22,8 @@ OTHERS = pytest.mark.parametrize("side", ["upper", "lower"])
 FUNCTIONS = (intervals.clopper_pearson, intervals.hoeffding, intervals.empirical_bernstein, intervals.wilson)
 
 
-def rows(n: int = 2000, decimals: int = 9) -> tuple[Any, Any]:
-    rng = np.random.default_rng(11)
-    scores = np.round(rng.random(n), decimals)
-    return scores, (rng.random(n) < scores).astype(np.uint8)
-
-
 def model(n_bins: int = 5) -> fb.BinnedModel:
-    return fb.UniformMassBinning(n_bins=n_bins).fit(*rows()).model_
+    return fb.UniformMassBinning(n_bins=n_bins).fit(*calibrated()).model_
 
 
 def only(side: str, ends: Any) -> Any:
@@ -128,7 +123,7 @@ def test_the_ends_of_a_model_are_those_of_both_sides_at_twice_the_level(name: st
     """Whatever its ties: each end of an interval misses with half of its level."""
     for decimals in (9, 1):
         try:
-            fit = CALIBRATORS[name]((0.0, 1.0)).fit(*rows(decimals=decimals)).model_
+            fit = CALIBRATORS[name]((0.0, 1.0)).fit(*calibrated(decimals=decimals)).model_
             both = fit.interval(0.1, simultaneous=False)
         except GuaranteeError:
             with pytest.raises(GuaranteeError):
@@ -197,7 +192,7 @@ def test_values_beyond_the_end_need_no_distance() -> None:
 @pytest.mark.parametrize("about", ["population", "calibration rows"])
 def test_two_resolutions(side: str, about: str) -> None:
     """Above, the least that may be served decides, and below, the most."""
-    fit = fb.CertifiedCalibration(n_bins=5).fit(*rows())
+    fit = fb.CertifiedCalibration(n_bins=5).fit(*calibrated())
     both, one = fit.certificate(about=about), fit.certificate(about=about, side=side)
     assert one.epsilon < both.epsilon
     assert (one.side, one.n_steps) == (side, both.n_steps)
@@ -247,7 +242,7 @@ def test_intervals_at_scores_have_both_sides() -> None:
 
 def test_a_plan_keeps_the_level_of_both_ends() -> None:
     """After stopping, the misses of both ends together are known."""
-    scores, labels = rows(400)
+    scores, labels = calibrated(400)
     stopped, counted = fb.decide.plan_labels(scores, n_bins=2, epsilon=0.2), fb.decide.plan_labels(scores, n_bins=2, budget=90)
     for plan in (stopped, counted):
         while not plan.done:
@@ -261,7 +256,7 @@ def test_a_plan_keeps_the_level_of_both_ends() -> None:
 
 
 def test_values_that_label_shift_moved() -> None:
-    scores, labels = rows(3000)
+    scores, labels = calibrated(3000)
     source = fb.UniformMassBinning(n_bins=4).fit(scores, labels)
     moved = fb.shift.LabelShift(source, method="labels").fit(labels=np.arange(500) % 5 == 0).model_
     both = moved.interval(0.1, simultaneous=False)
@@ -279,7 +274,7 @@ def test_values_that_label_shift_moved() -> None:
 
 @OTHERS
 def test_sets(side: str) -> None:
-    scores, labels = rows()
+    scores, labels = calibrated()
     cells = np.where(np.arange(len(scores)) % 3 == 0, "north", "south")
     made = fb.multi.SegmentedBinning(fb.UniformMassBinning(n_bins=4)).fit(scores, labels, cells).model_
     both, one = made.certificate(), made.certificate(side=side)
@@ -299,7 +294,7 @@ def test_sets(side: str) -> None:
 
 @pytest.mark.parametrize("calibrator", [fb.UniformMassBinning(n_bins=4), fb.CertifiedCalibration(n_bins=4)])
 def test_a_test_set_contradicts_the_side_that_it_is_on(calibrator: Any) -> None:
-    fit = calibrator.fit(*rows())
+    fit = calibrator.fit(*calibrated())
     rng = np.random.default_rng(5)
     scores = rng.random(20_000)
     worse, better = rng.random(20_000) < np.minimum(scores + 0.2, 1.0), rng.random(20_000) < np.maximum(scores - 0.2, 0.0)
@@ -321,7 +316,7 @@ def test_a_test_set_contradicts_the_side_that_it_is_on(calibrator: Any) -> None:
 
 
 def test_a_report_is_of_one_side() -> None:
-    scores, labels = rows(4000)
+    scores, labels = calibrated(4000)
     fit = fb.UniformMassBinning(n_bins=4).fit(scores[:2000], labels[:2000])
     found = fb.report.assess_model(fit, scores[2000:], labels[2000:], side="upper")
     assert [each.side for each in found.certificates] == ["upper", "upper"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import two_normals
 
 import fastbin as fb
 from fastbin import shift
@@ -15,15 +16,8 @@ from fastbin.intervals import clopper_pearson
 from fastbin.shift.label import CUTS
 from reference import class_rates as twin
 
-
-def draw(n: int, rate: float, seed: int, width: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    labels = rng.random(n) < rate
-    return 1 / (1 + np.exp(-rng.normal(2.0 * labels - 1.0, width))), labels.astype(np.int64)
-
-
-SOURCE, LABELS = draw(3000, 0.5, 0)
-TARGET, _ = draw(2500, 0.12, 1)
+SOURCE, LABELS = two_normals(3000, 0.5, 0)
+TARGET, _ = two_normals(2500, 0.12, 1)
 
 
 def moved(calibrator: Any = None, **changes: Any) -> shift.LabelShift:
@@ -44,8 +38,8 @@ def moved(calibrator: Any = None, **changes: Any) -> shift.LabelShift:
 def test_the_interval_is_that_of_a_scan(
     alpha: float, n: int, rate: float, n_target: int, target: float, cuts: tuple[float, ...]
 ) -> None:
-    scores, labels = draw(n, rate, 2)
-    shares = Shares.of_rows(np.array(cuts), scores, labels, draw(n_target, target, 3)[0])
+    scores, labels = two_normals(n, rate, 2)
+    shares = Shares.of_rows(np.array(cuts), scores, labels, two_normals(n_target, target, 3)[0])
     lower, upper = rate_ends(shares, alpha)
     kept = twin.kept_rates(shares.ones, shares.zeros, shares.target, alpha)
     assert kept.min() - 1 / 2000 <= lower <= kept.min()
@@ -72,7 +66,7 @@ def test_a_rate_of_nearly_all_or_nothing() -> None:
 
 
 def test_label_shift_is_refuted() -> None:
-    wide, _ = draw(5000, 0.2, 5, width=1.7)
+    wide, _ = two_normals(5000, 0.2, 5, width=1.7)
     shares = Shares.of_rows(np.array(CUTS), SOURCE, LABELS, wide)
     assert len(twin.kept_rates(shares.ones, shares.zeros, shares.target, 0.1)) == 0
     with pytest.raises(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drawn import for_target
 
 import fastbin as fb
 import oracle
@@ -17,13 +18,6 @@ from fastbin.shift import ImportanceWeightedBinning
 from oracle import Case, close
 
 ONE_BIN: list[float] = []  # no inner edge
-
-
-def rows(n: int = 600, seed: int = 0, decimals: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores, labels, and the weights 2 s of a target whose scores have density 2 s."""
-    rng = np.random.default_rng(seed)
-    scores = rng.random(n) if decimals is None else np.round(rng.random(n), decimals)
-    return scores, (rng.random(n) < scores**2).astype(int), 2 * scores
 
 
 # ------------------------------------------------------------------ exact cases
@@ -102,7 +96,7 @@ def test_self_normalised_hoeffding_is_the_oracles(case: Case) -> None:
 @pytest.mark.parametrize("ties", ["whole", "random"])
 @pytest.mark.filterwarnings("ignore:ties='whole' left")
 def test_it_is_uniform_mass_binning_with_weights(scheme: str, decimals: int | None, ties: str) -> None:
-    scores, labels, weights = rows(decimals=decimals)
+    scores, labels, weights = for_target(decimals=decimals)
     weights[::7] = 0.5
     settings = {"n_bins": 7, "scheme": scheme, "ties": ties, "seed": 5}
     ours = ImportanceWeightedBinning(**settings).fit(scores, labels, weights).model_
@@ -118,7 +112,7 @@ def test_it_is_uniform_mass_binning_with_weights(scheme: str, decimals: int | No
 
 @pytest.mark.parametrize("scheme", ["umd", "ums"])
 def test_row_order_does_not_matter(scheme: str) -> None:
-    scores, labels, weights = rows(decimals=1)
+    scores, labels, weights = for_target(decimals=1)
     order = np.random.default_rng(1).permutation(scores.size)
     one = ImportanceWeightedBinning(5, scheme=scheme, ties="random").fit(scores, labels, weights)
     two = ImportanceWeightedBinning(5, scheme=scheme, ties="random").fit(scores[order], labels[order], weights[order])
@@ -129,7 +123,7 @@ def test_row_order_does_not_matter(scheme: str) -> None:
 
 
 def test_equal_weights_are_no_weights() -> None:
-    scores, labels, _ = rows()
+    scores, labels, _ = for_target()
     weighted = ImportanceWeightedBinning(6).fit(scores, labels, np.full(scores.size, 0.25)).model_
     plain = fb.UniformMassBinning(6).fit(scores, labels).model_
     np.testing.assert_array_equal(weighted.values, plain.values)
@@ -140,7 +134,7 @@ def test_equal_weights_are_no_weights() -> None:
 
 
 def test_edges_given() -> None:
-    scores, labels, weights = rows()
+    scores, labels, weights = for_target()
     cal = ImportanceWeightedBinning(partition=[0.2, 0.9]).fit(scores, labels, weights)
     bins = np.searchsorted([0.2, 0.9], scores, side="right")
     for b in range(3):
@@ -152,8 +146,8 @@ def test_edges_given() -> None:
 
 
 def test_bins_of_another_model() -> None:
-    scores, labels, weights = rows(decimals=1)
-    other = fb.UniformMassBinning(5, ties="random", seed=2).fit(*rows(300, seed=9, decimals=1)[:2]).model_
+    scores, labels, weights = for_target(decimals=1)
+    other = fb.UniformMassBinning(5, ties="random", seed=2).fit(*for_target(300, seed=9, decimals=1)[:2]).model_
     keys = np.arange(scores.size, dtype=np.uint64) * np.uint64(2**54)
     cal = ImportanceWeightedBinning(partition=other).fit(scores, labels, weights, tie_keys=keys)
     np.testing.assert_array_equal(cal.model_.edges, other.edges)
@@ -163,7 +157,7 @@ def test_bins_of_another_model() -> None:
 
 
 def test_a_fitted_calibrator_brings_its_range_of_scores_too() -> None:
-    scores, labels, weights = rows()
+    scores, labels, weights = for_target()
     other = fb.UniformMassBinning(4, score_range=(-1.0, 2.0)).fit(scores, labels)
     fits = [ImportanceWeightedBinning(partition=given).fit(scores, labels, weights) for given in (other, other.model_)]
     by_fit, by_model = (fit.model_._replace(provenance=None) for fit in fits)  # which names what the bins are of
@@ -181,7 +175,7 @@ def test_a_bin_without_samples_is_left_open() -> None:
 
 
 def test_scores_that_are_no_probabilities() -> None:
-    scores, labels, weights = rows()
+    scores, labels, weights = for_target()
     cal = ImportanceWeightedBinning(4, score_range=None).fit(10 * scores - 5, labels, weights)
     assert cal.predict([-4.9, 4.9]).shape == (2,)
     assert cal.model_.score_range is None
@@ -202,7 +196,7 @@ def test_a_value_above_one_is_cut_and_said() -> None:
 
 
 def test_intervals_are_those_of_bounds_at_sidaks_level() -> None:
-    scores, labels, weights = rows()
+    scores, labels, weights = for_target()
     cal = ImportanceWeightedBinning(partition=[0.25, 0.5, 0.75]).fit(
         scores, labels, weights, relative_mass=[4, 4 / 3, 4 / 5, 4 / 7]
     )
@@ -222,7 +216,7 @@ def test_intervals_are_those_of_bounds_at_sidaks_level() -> None:
 
 
 def test_the_file_knows_what_hoeffding_needs(tmp_path: Path) -> None:
-    scores, labels, weights = rows()
+    scores, labels, weights = for_target()
     cal = ImportanceWeightedBinning(4).fit(scores, labels, weights)
     cal.model_.save(tmp_path / "target.fbm")
     again = fb.load(tmp_path / "target.fbm")
@@ -234,7 +228,7 @@ def test_the_file_knows_what_hoeffding_needs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("note", ["[" * 50_000, "9" * 5000, "{", "[]"])
 def test_notes_from_elsewhere_say_nothing_of_weights(note: str) -> None:
-    model = ImportanceWeightedBinning(4).fit(*rows()).model_
+    model = ImportanceWeightedBinning(4).fit(*for_target()).model_
     expected = shift.weighted_interval(model, 2.0, alpha=0.1)
     np.testing.assert_array_equal(shift.weighted_interval(model._replace(note=note), 2.0, alpha=0.1), expected)
 
@@ -254,14 +248,14 @@ def test_a_bound_that_the_tally_refutes_is_refused() -> None:
 
 
 def test_moved_values_have_no_interval_of_before() -> None:
-    weighted = fb.UniformMassBinning(3).fit(*rows(600))
+    weighted = fb.UniformMassBinning(3).fit(*for_target(600))
     moved = shift.LabelShift(weighted, source_rate=0.4).fit(labels=[1, 0, 0, 0])
     with pytest.raises(fb.GuaranteeError, match="the values were moved to other class rates"):
         shift.weighted_interval(moved, 3.0)
 
 
 def test_weights_off_by_a_factor_widen_the_interval() -> None:
-    scores, labels, weights = rows(2000)
+    scores, labels, weights = for_target(2000)
     cal = ImportanceWeightedBinning(4).fit(scores, labels, weights)
     for method in ("betting", "self-normalised-hoeffding"):
         exact, one, two = (cal.interval(0.1, method, weight_bound=3.0, weight_error=error) for error in (None, 1.0, 1.3))
@@ -279,7 +273,7 @@ def test_weights_off_by_a_factor_widen_the_interval() -> None:
 
 
 def test_estimated_weights_must_be_owned_up_to() -> None:
-    scores, labels, weights = rows()
+    scores, labels, weights = for_target()
     cal = ImportanceWeightedBinning(4).fit(scores, labels, weights, estimated=True)
     for call in (
         lambda: cal.interval(weight_bound=2.0),
@@ -293,7 +287,7 @@ def test_estimated_weights_must_be_owned_up_to() -> None:
 
 
 def test_certificate() -> None:
-    cal = ImportanceWeightedBinning(4).fit(*rows(3000))
+    cal = ImportanceWeightedBinning(4).fit(*for_target(3000))
     ends, values = cal.interval(0.1, weight_bound=2.0), cal.model_.values
     certificate = cal.certificate(0.1, weight_bound=2.0)
     assert certificate.epsilon == np.maximum(ends[:, 1] - values, values - ends[:, 0]).max()
@@ -305,7 +299,7 @@ def test_certificate() -> None:
 
 
 def test_a_calibrator_survives_pickling() -> None:
-    cal = ImportanceWeightedBinning(4).fit(*rows())
+    cal = ImportanceWeightedBinning(4).fit(*for_target())
     again = pickle.loads(pickle.dumps(cal))
     assert again.model_ == cal.model_
     np.testing.assert_array_equal(again.interval(weight_bound=2.0), cal.interval(weight_bound=2.0))
@@ -405,7 +399,7 @@ def test_refusals(call: object, message: str) -> None:
 
 @pytest.mark.parametrize(("scheme", "ties"), [("ze", "random"), ("umb", "random"), ("umd", "upper")])
 def test_tallies_that_no_weighted_bound_covers(scheme: str, ties: str) -> None:
-    scores, labels, weights = rows(decimals=1)
+    scores, labels, weights = for_target(decimals=1)
     model = fb.UniformMassBinning(4, scheme=scheme, ties=ties).fit(scores, labels, sample_weight=weights).model_
     with pytest.raises(fb.GuaranteeError, match=re.escape("Gupta & Ramdas 2021")):
         shift.weighted_interval(model, 2.0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import two_normals
 
 import fastbin as fb
 import oracle
@@ -206,7 +207,7 @@ def test_refusals_of_rates(call: object, message: str) -> None:
 
 
 def test_the_model_is_moved_and_nothing_else() -> None:
-    source = fb.UniformMassBinning(n_bins=5, seed=3).fit(*sample(500)).model_
+    source = fb.UniformMassBinning(n_bins=5, seed=3).fit(*two_normals(500)).model_
     moved = shift.LabelShift(source).fit(labels=[1] * 10 + [0] * 90).model_
     p, q = source.n_positive / source.n_samples, 0.1
     assert moved.odds_ratio == pytest.approx((q / (1 - q)) / (p / (1 - p)), rel=1e-14)
@@ -230,7 +231,7 @@ def test_equal_rates_move_nothing() -> None:
 
 
 def test_weighted_source_keeps_its_weight_tally() -> None:
-    scores, labels = sample(400)
+    scores, labels = two_normals(400)
     source = fb.UniformMassBinning(n_bins=3).fit(scores, labels, sample_weight=0.5 + scores).model_
     moved = shift.LabelShift(source, method="known", target_rate=0.3, source_rate=0.4).fit().model_
     np.testing.assert_array_equal(moved.weight_sums, source.weight_sums)
@@ -238,19 +239,15 @@ def test_weighted_source_keeps_its_weight_tally() -> None:
         shift.LabelShift(source, method="known", target_rate=0.3).fit()
 
 
-def sample(n: int, rate: float = 0.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    labels = (rng.random(n) < rate).astype(int)
-    return 1 / (1 + np.exp(-rng.normal(2.0 * labels - 1.0))), labels
-
-
 def test_a_model_file_is_enough(tmp_path: Path) -> None:
-    source = fb.UniformMassBinning(n_bins=8).fit(*sample(800))
+    source = fb.UniformMassBinning(n_bins=8).fit(*two_normals(800))
     source.model_.save(tmp_path / "source.fbm")
-    cal = shift.LabelShift(fb.load(tmp_path / "source.fbm"), method="likelihood", n_bootstrap=20).fit(sample(300, 0.1, 1)[0])
+    cal = shift.LabelShift(fb.load(tmp_path / "source.fbm"), method="likelihood", n_bootstrap=20).fit(
+        two_normals(300, 0.1, 1)[0]
+    )
     cal.model_.save(tmp_path / "target.fbm")
     assert fb.load(tmp_path / "target.fbm") == cal.model_
-    assert shift.LabelShift(source, method="likelihood", n_bootstrap=20).fit(sample(300, 0.1, 1)[0]).model_ == cal.model_
+    assert shift.LabelShift(source, method="likelihood", n_bootstrap=20).fit(two_normals(300, 0.1, 1)[0]).model_ == cal.model_
 
 
 def test_a_calibrator_survives_pickling() -> None:
@@ -269,7 +266,7 @@ def test_add_half_smoothing() -> None:
 
 
 def test_intervals_include_the_rates() -> None:
-    source = fb.UniformMassBinning(n_bins=4).fit(*sample(2000)).model_
+    source = fb.UniformMassBinning(n_bins=4).fit(*two_normals(2000)).model_
     cal = shift.LabelShift(source).fit(labels=[1] * 10 + [0] * 90)
     with_rates = cal.interval(0.1)
     given = shift.LabelShift(source, method="known", source_rate=cal.source_rate_, target_rate=0.1).fit()
@@ -285,7 +282,7 @@ def test_a_rate_that_may_be_zero_reaches_zero() -> None:
 
 
 def test_certificate_says_what_it_assumes() -> None:
-    source = fb.UniformMassBinning(n_bins=4).fit(*sample(4000)).model_
+    source = fb.UniformMassBinning(n_bins=4).fit(*two_normals(4000)).model_
     cal = shift.LabelShift(source, source_rate=0.5).fit(labels=[1] * 40 + [0] * 60)
     certificate = cal.certificate(0.1)
     ends, values = cal.interval(0.1), cal.model_.values
@@ -350,10 +347,8 @@ def test_risk_without_rate_errors_is_the_recalibration_alone() -> None:
 
 def populations(calibrator: Any) -> tuple[fb.BinnedModel, np.ndarray, np.ndarray]:
     """A source model, and scores and labels of a target where label 1 is rarer."""
-    rng = np.random.default_rng(0)
-    labels, target_labels = rng.random(3000) < 0.5, rng.random(2000) < 0.15
-    scores, target = (1.0 / (1.0 + np.exp(-rng.normal(2.0 * y - 1.0))) for y in (labels, target_labels))
-    return calibrator.fit(scores, labels).model_, target, target_labels
+    target, target_labels = two_normals(2000, 0.15, seed=1)
+    return calibrator.fit(*two_normals(3000)).model_, target, target_labels == 1
 
 
 SOURCES = [fb.UniformMassBinning(8), fb.CertifiedCalibration(), fb.FixedWidthBinning(8)]

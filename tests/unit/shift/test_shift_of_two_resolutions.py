@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from drawn import for_target, two_normals
 
 import fastbin as fb
 from fastbin import shift
@@ -12,15 +13,8 @@ from fastbin.shift import ImportanceWeightedBinning
 pytestmark = pytest.mark.filterwarnings("ignore:ties left", "ignore:ties='whole' left")
 
 
-def rows(n: int = 600, seed: int = 0, decimals: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores, labels, and the weights 2 s of a target whose scores have density 2 s."""
-    rng = np.random.default_rng(seed)
-    scores = rng.random(n) if decimals is None else np.round(rng.random(n), decimals)
-    return scores, (rng.random(n) < scores**2).astype(int), 2 * scores
-
-
 def test_whole_ties_give_one_probability_and_say_what_they_cost() -> None:
-    scores, labels, weights = rows(decimals=1)
+    scores, labels, weights = for_target(decimals=1)
     with pytest.warns(fb.FastbinWarning, match="ties='whole' left 2 of the 7 bins that were asked for"):
         ImportanceWeightedBinning(7).fit(np.round(scores), labels, weights)
     cal = ImportanceWeightedBinning(7).fit(scores, labels, weights)
@@ -41,7 +35,7 @@ def test_whole_ties_give_one_probability_and_say_what_they_cost() -> None:
 
 
 def test_evidence_bins_of_two_resolutions() -> None:
-    scores, labels, weights = rows()
+    scores, labels, weights = for_target()
     model = fb.CertifiedCalibration(4).fit(scores[:200], labels[:200]).model_
     cal = ImportanceWeightedBinning(partition=model).fit(scores[200:], labels[200:], weights[200:])
     np.testing.assert_array_equal(cal.model_.edges, model.bin_edges)
@@ -51,7 +45,7 @@ def test_evidence_bins_of_two_resolutions() -> None:
 
 
 def test_a_weighted_model_of_two_resolutions_has_intervals_of_its_bins() -> None:
-    scores, labels, weights = rows(900)
+    scores, labels, weights = for_target(900)
     model = fb.CertifiedCalibration(4).fit(scores, labels, sample_weight=weights).model_
     assert model.has_steps
     plain = fb.UniformMassBinning(4).fit(scores, labels, sample_weight=weights).model_
@@ -96,12 +90,10 @@ def test_the_certificate_of_two_resolutions_allows_for_any_mix_at_the_target() -
 
 
 def test_rates_are_estimated_over_evidence_bins() -> None:
-    rng = np.random.default_rng(0)
-    labels = rng.random(6000) < 0.5
-    scores = 1.0 / (1.0 + np.exp(-rng.normal(2.0 * labels - 1.0)))
+    scores, labels = two_normals(6000)
     fine = fb.CertifiedCalibration(8).fit(scores, labels).model_
     coarse = fb.UniformMassBinning(8).fit(scores, labels).model_
-    target = 1.0 / (1.0 + np.exp(-rng.normal(2.0 * (rng.random(3000) < 0.2) - 1.0)))
+    target, _ = two_normals(3000, 0.2, seed=1)
     likelihood = [fb.shift.rate_by_likelihood(model, target, n_bootstrap=50) for model in (fine, coarse)]
     assert likelihood[0] == likelihood[1]  # the values are not looked at
     confusion = fb.shift.rate_by_confusion(fine, target, threshold=0.5, n_bootstrap=50)
