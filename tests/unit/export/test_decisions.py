@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exported import GREATEST, MODELS, TINY, hard_rows, model_of, rows_without_answer
+from onnx_graphs import session_of
 
 import fastbin as fb
 from fastbin.export.form import Steps, form_of
@@ -152,9 +153,7 @@ def test_rows_without_an_answer_are_not_decided() -> None:
     assert "NaN (bin -1, decision 0) where" in fb.export.java(model, "Credit", outputs=["value", "bin", "decision"])
     scores = rows_without_answer(model)
     graph = fb.export.onnx(model, outputs=["decision"])
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
-    assert session.run(["decision"], {"score": scores})[0].tolist() == [0] * len(scores)
+    assert session_of(graph).run(["decision"], {"score": scores})[0].tolist() == [0] * len(scores)
 
 
 def test_a_wrong_decision_shows() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from exported import LEAST_NORMAL, MODELS, NEED_KEYS, bits, hard_rows, model_of, rows_without_answer
 from exported_curves import CURVES, LINES, curve_model_of, hard_curve_scores
+from onnx_graphs import properties, session_of
 
 import fastbin as fb
 from fastbin.export import onnx as write
@@ -20,13 +20,6 @@ LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENA
 
 INTEGERS = [-(2**63), -7, 0, 3, 4, 5, 2**63 - 1]
 TEXTS = ["North", "Zürich", "a", "b", "c", "北"]
-
-
-def session_of(graph: Any, level: str = "ORT_ENABLE_ALL") -> Any:
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(graph.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def run(graph: Any, scores: Any, level: str = "ORT_ENABLE_ALL", **more: Any) -> dict[str, Any]:
@@ -343,10 +336,6 @@ def test_a_million_hard_scores_on_lines(name: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------- the file
-
-
-def properties(graph: Any) -> dict[str, str]:
-    return {each.key: each.value for each in graph.metadata_props}
 
 
 def test_what_the_file_says() -> None:

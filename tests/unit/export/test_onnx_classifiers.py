@@ -12,11 +12,11 @@ import numpy as np
 import onnx
 import onnx.parser
 import onnx.version_converter
-import onnxruntime
 import pytest
 from exported import bits, model_of
 from exported_curves import curve_model_of
 from onnx import TensorProto, helper
+from onnx_graphs import properties, session_of
 
 import fastbin as fb
 from fastbin.export import append_onnx, onnx_scores
@@ -27,12 +27,6 @@ RNG = np.random.default_rng(4)
 X = RNG.normal(size=(6000, 4)).astype(np.float32)
 LABELS = (RNG.random(len(X)) < 1.0 / (1.0 + np.exp(-2.0 * X[:, 0] - X[:, 1]))).astype(np.int64)
 TRAIN, FIT, USE = slice(0, 500), slice(500, 3000), slice(3000, None)
-
-
-def session_of(graph: Any) -> Any:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # converters declare shapes of labels that are not so
-    return onnxruntime.InferenceSession(graph.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def linear(
@@ -209,7 +203,7 @@ def test_graphs_by_hand(name: str) -> None:
     both = append_onnx(graph, model, outputs=OF_STEPS, alpha=0.05)
     assert graph.SerializeToString() == before
     onnx.checker.check_model(both, full_check=True)
-    said = {each.key: each.value for each in both.metadata_props}
+    said = properties(both)
     tensors = [said[f"{OUTPUT_KEY}{output}"] for output in OF_STEPS]
     assert tensors[0] == ("fastbin_probability" if name == "a name that is taken" else "probability")
     assert said[SHA256_KEY] == digest_of(model)

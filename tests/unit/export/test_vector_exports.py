@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 import pytest
+from onnx_graphs import properties, session_of
 from sql_engines import EMBEDDED, Engine
 from wordings import refused, refuses
 
@@ -80,10 +80,6 @@ def ask(engine: Engine, query: str, k: int) -> Array:
     return np.array([engine.column(query, name) for name in names], np.float64).T
 
 
-def session_of(graph: Any) -> Any:
-    return onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
-
-
 def assert_kept(model: fb.multi.VectorModel, values: Array, P: Array) -> None:
     """The map without `keep_top` would move the largest entry of some rows, or the test would not see that it is kept."""
     free = fitted(len(model.classes), False).model_.predict(P)
@@ -113,7 +109,7 @@ def test_onnx_gives_the_vectors(k: int, keep_top: bool, kind: str, opset: int) -
     np.testing.assert_allclose(values, cal.predict(P), rtol=CLOSE, atol=0.0)
     if keep_top and kind == "steps":
         assert_kept(cal.model_, values, P)
-    found = {each.key: each.value for each in graph.metadata_props}
+    found = properties(graph)
     assert (found["fastbin.kind"], found["fastbin.classes"]) == ("vector", str(list(range(k))))
 
 

@@ -18,6 +18,7 @@ from commands import run
 from exported import model_of
 from exported_curves import curve_model_of
 from onnx import TensorProto, helper
+from onnx_graphs import properties as properties_of
 
 import fastbin as fb
 from fastbin.export.form import OF_STEPS, digest_of
@@ -154,7 +155,7 @@ def test_an_edge_that_is_one_number_of_32_bits_away() -> None:
     for end in (-1.0, 2.0):
         moved = model._replace(edges=np.nextafter(model.edges.astype(np.float32), np.float32(end)).astype(np.float64))
         graph = fb.export.onnx(moved, shape=("n", 1), dtype="float32")
-        helper.set_model_props(graph, {each.key: each.value for each in fb.export.onnx(model).metadata_props})
+        helper.set_model_props(graph, properties_of(fb.export.onnx(model)))
         (mismatch,) = _verify(model, graph).mismatches
         assert mismatch.score == np.float32(mismatch.score)
         assert 1 <= mismatch.n_rows <= 9 * 13
@@ -218,9 +219,7 @@ def test_curves(model: str, name: str) -> None:
     if name == "json":
         return
     other = nearly(found)
-    wrong, before, after = write_curve(other, name), digest_of(other), digest_of(found)
-    wrong = wrong.replace(before.encode(), after.encode()) if isinstance(wrong, bytes) else wrong.replace(before, after)
-    assert _verify(found, wrong, **words).mismatches
+    assert _verify(found, under_digest_of(found, other, write_curve(other, name)), **words).mismatches
 
 
 @pytest.mark.parametrize("name", ["js", "onnx"])
@@ -234,19 +233,14 @@ def test_maps_of_labels_that_scores_separate(name: str) -> None:
     result = _verify(model, write_curve(model, name), scores)
     assert result.is_same, str(result)
     other = model._replace(map_parameters=(*np.array(model.map[1][:2]) * (1.0 + 1e-9), 0.0, 0.0))
-    wrong, before, after = write_curve(other, name), digest_of(other), digest_of(model)
-    wrong = wrong.replace(before.encode(), after.encode()) if isinstance(wrong, bytes) else wrong.replace(before, after)
-    assert _verify(model, wrong, scores).mismatches
+    assert _verify(model, under_digest_of(model, other, write_curve(other, name)), scores).mismatches
 
 
 # --------------------------------------------------------------------- what is wrong
 
 
-def disguised(model: Model, other: Model, name: str) -> Any:
-    """The export of another model under the digest of this one."""
-    export = TARGETS[name][0](other)
-    if isinstance(export, fb.export.SqlTables):
-        export = export.script
+def under_digest_of(model: Model, other: Model, export: Any) -> Any:
+    """The export of another model, which says that it is of this one."""
     before, after = digest_of(other), digest_of(model)
     if isinstance(export, bytes):
         assert before.encode() in export
@@ -255,8 +249,9 @@ def disguised(model: Model, other: Model, name: str) -> Any:
     return export.replace(before, after)
 
 
-def changed(model: fb.BinnedModel, **parts: Any) -> fb.BinnedModel:
-    return model._replace(**parts)
+def disguised(model: Model, other: Model, name: str) -> Any:
+    export = TARGETS[name][0](other)
+    return under_digest_of(model, other, export.script if isinstance(export, fb.export.SqlTables) else export)
 
 
 def wrong_models(model: fb.BinnedModel) -> dict[str, fb.BinnedModel]:
@@ -267,13 +262,13 @@ def wrong_models(model: fb.BinnedModel) -> dict[str, fb.BinnedModel]:
     later[4] += np.uint64(1)
     other[2] = np.nextafter(values[2], 1.0)
     return {
-        "an edge is the next double": changed(model, edges=higher),
-        "a key is the next": changed(model, edge_keys=later),
-        "a value is the next double": changed(model, values=other),
-        "the range ends one double later": changed(model, score_range=(0.0, np.nextafter(1.0, 2.0))),
-        "the range ends one double earlier": changed(model, score_range=(0.0, np.nextafter(1.0, 0.0))),
+        "an edge is the next double": model._replace(edges=higher),
+        "a key is the next": model._replace(edge_keys=later),
+        "a value is the next double": model._replace(values=other),
+        "the range ends one double later": model._replace(score_range=(0.0, np.nextafter(1.0, 2.0))),
+        "the range ends one double earlier": model._replace(score_range=(0.0, np.nextafter(1.0, 0.0))),
         "it clips": model.with_out_of_range("clip"),
-        "the range begins below 0": changed(model, score_range=(-5e-324, 1.0)),
+        "the range begins below 0": model._replace(score_range=(-5e-324, 1.0)),
     }
 
 
@@ -552,7 +547,7 @@ PLAIN_SET = fb.ModelSet({"north": model_of("2 bins"), "south": MODEL})
 def graph_with(properties: dict[str, str] | None = None, **changed: str) -> onnx.ModelProto:
     """The graph of the model with other properties: all of them, or some without the word that they begin with."""
     graph = fb.export.onnx(MODEL)
-    kept = {each.key: each.value for each in graph.metadata_props} if properties is None else properties
+    kept = properties_of(graph) if properties is None else properties
     del graph.metadata_props[:]
     helper.set_model_props(graph, kept | {f"fastbin.{name}": value for name, value in changed.items()})
     return graph
@@ -605,47 +600,34 @@ def test_texts_and_graphs_that_are_damaged() -> None:
     assert "not UTF-8" in broken(damaged)
 
 
-def test_graphs_that_say_no_output() -> None:
-    assert "no property fastbin.output.value" in broken(graph_with({}))
-    kept = {each.key: each.value for each in fb.export.onnx(MODEL).metadata_props if "output" not in each.key}
-    assert "no property fastbin.output.value" in broken(graph_with(kept))
-
-
-def test_graphs_that_say_another_output() -> None:
-    kept = {each.key: each.value for each in fb.export.onnx(MODEL).metadata_props if "output" not in each.key}
+def test_graphs_that_say_no_output_or_another() -> None:
+    kept = {name: said for name, said in properties_of(fb.export.onnx(MODEL)).items() if "output" not in name}
+    for few in ({}, kept):
+        assert "no property fastbin.output.value" in broken(graph_with(few))
     told = broken(graph_with(kept | {"fastbin.output.values": "probability"}))
     assert told == f"it says that it gives 'values', which is none of {', '.join((*ALL, 'decision'))}"
     assert "onnxruntime says: " in broken(graph_with(**{"output.value": "nothing"}))
 
 
-def test_graphs_of_other_types() -> None:
+def graph_of(node: onnx.NodeProto, kind: int, size: Any, *constants: onnx.TensorProto) -> onnx.ModelProto:
+    """A node that gives a probability of this type and size, under the properties of the model."""
+    score = helper.make_tensor_value_info("score", TensorProto.DOUBLE, ["n"])
+    probability = helper.make_tensor_value_info("probability", kind, [size])
+    graph = helper.make_graph([node], "g", [score], [probability], constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    helper.set_model_props(made, properties_of(fb.export.onnx(MODEL)))
+    return made
+
+
+def test_graphs_of_other_types_and_lengths() -> None:
     graph = graph_with()
     graph.graph.input[0].type.tensor_type.elem_type = TensorProto.FLOAT
     assert "onnxruntime says: " in broken(graph)
-    # One that runs, and gives single precision.
-    cast = helper.make_node("Cast", ["score"], ["probability"], to=TensorProto.FLOAT)
-    ends = [
-        helper.make_tensor_value_info(name, kind, ["n"])
-        for name, kind in (("score", TensorProto.DOUBLE), ("probability", TensorProto.FLOAT))
-    ]
-    made = helper.make_model(
-        helper.make_graph([cast], "g", ends[:1], ends[1:]), opset_imports=[helper.make_opsetid("", 18)], ir_version=8
-    )
-    helper.set_model_props(made, {each.key: each.value for each in graph.metadata_props})
-    assert broken(made) == "its value is float32, and float64 is expected"
-
-
-def test_graphs_of_other_lengths() -> None:
+    single = helper.make_node("Cast", ["score"], ["probability"], to=TensorProto.FLOAT)
+    assert broken(graph_of(single, TensorProto.FLOAT, "n")) == "its value is float32, and float64 is expected"
     one = helper.make_tensor("one", TensorProto.DOUBLE, [1], [0.5])
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.DOUBLE, [size]) for name, size in (("score", "n"), ("probability", 1))
-    ]
-    nodes = [helper.make_node("Identity", ["one"], ["probability"])]
-    made = helper.make_model(
-        helper.make_graph(nodes, "g", ends[:1], ends[1:], [one]), opset_imports=[helper.make_opsetid("", 18)], ir_version=8
-    )
-    helper.set_model_props(made, {each.key: each.value for each in fb.export.onnx(MODEL).metadata_props})
-    assert broken(made).startswith("it gives 1 times value for ")
+    constant = helper.make_node("Identity", ["one"], ["probability"])
+    assert broken(graph_of(constant, TensorProto.DOUBLE, 1, one)).startswith("it gives 1 times value for ")
 
 
 @pytest.mark.parametrize("model", [MODEL, model_of("10 bins, keys"), PLAIN_SET], ids=["plain", "keys", "set"])
