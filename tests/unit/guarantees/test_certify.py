@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -290,13 +289,9 @@ def test_a_fitted_model_is_evidence() -> None:
         assert guarantees.interval(model).tolist() == model.interval().tolist()
 
 
-def _monotone(model: Fitted) -> npt.NDArray[np.float64]:
-    return linf_isotonic(np.asarray(model.values))
-
-
 def test_monotone_values_cost_at_most_the_shift() -> None:
     model = fitted([30, 20, 45, 60], [99, 99, 99, 99])
-    values = _monotone(model)
+    values = linf_isotonic(model.values)
     shift = float(np.abs(values - model.values).max())
     plain, monotone = guarantees.certify(model), guarantees.certify(replace(model, values=values))
     assert shift > 0

@@ -10,7 +10,6 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -220,25 +219,6 @@ def test_conformal_bad_input_is_named() -> None:
 # ---------------------------------------------------------------------------------------------- sets of bins
 
 
-def _model(label_sums: list[int], counts: list[int], **options: Any) -> Any:
-    defaults = {
-        "counts": np.array(counts),
-        "label_sums": np.array(label_sums),
-        "values": np.full(len(counts), 0.5),
-        "scheme": "umd",
-        "ties": "random",
-        "n_samples": sum(counts) + len(counts) - 1,
-        "n_bins": len(counts),
-        "n_bins_asked": len(counts),
-        "n_tied": 0,
-        "delta": 0.0,
-        "odds_ratio": 1.0,
-        "rates": None,
-        "is_weighted": False,
-    }
-    return SimpleNamespace(**(defaults | options))
-
-
 def _p_value(ones: int, count: int, label: int, draw: Fraction) -> Fraction:
     """The smoothed conformal p-value of `label` in a bag: the rarer a label in the bag with it in, the less it conforms."""
     bag = [1] * ones + [0] * (count - ones) + [label]
@@ -252,8 +232,8 @@ def _p_value(ones: int, count: int, label: int, draw: Fraction) -> Fraction:
 @given(st.integers(0, 12), st.integers(0, 12), levels)
 def test_bin_sets_are_conformal_prediction_within_the_bin(ones: int, zeros: int, alpha: Fraction) -> None:
     count = ones + zeros
-    row = guarantees.bin_sets(_model([ones, 1], [count, 2]), alpha)[0]
-    chances = theory.bin_set_chances(_model([ones, 1], [count, 2]), alpha)[0]
+    row = guarantees.bin_sets(fitted([ones, 1], [count, 2]), alpha)[0]
+    chances = theory.bin_set_chances(fitted([ones, 1], [count, 2]), alpha)[0]
     for label in (0, 1):
         assert row[label] == (_p_value(ones, count, label, Fraction(1)) > alpha)
         # In the set iff the p-value at 1 - u exceeds alpha iff u < chance: at the chance it is alpha, or it never reaches it.
@@ -272,25 +252,25 @@ def test_randomised_bin_sets_cover_exactly(count: int, tenths: int, alpha: Fract
     coverage = Fraction(0)
     for ones in range(count + 1):
         weight = math.comb(count, ones) * p**ones * (1 - p) ** (count - ones)
-        chances = theory.bin_set_chances(_model([ones], [count]), alpha)[0]
+        chances = theory.bin_set_chances(fitted([ones], [count]), alpha)[0]
         coverage += weight * (p * Fraction(float(chances[1])) + (1 - p) * Fraction(float(chances[0])))
     assert float(coverage) == pytest.approx(float(1 - alpha), abs=1e-12)
 
 
 def test_boundary_labels_widen_the_sets() -> None:
     # Own labels are 1 of 9 or 0 of 9: label 1 is rare, and in the set for the first only.
-    plain = guarantees.bin_sets(_model([0, 5], [9, 9]), "3/20")
-    widened = guarantees.bin_sets(_model([1, 5], [10, 9], scheme="ze", n_samples=19), "3/20")
+    plain = guarantees.bin_sets(fitted([0, 5], [9, 9]), "3/20")
+    widened = guarantees.bin_sets(fitted([1, 5], [10, 9], scheme="ze", n_samples=19), "3/20")
     assert plain[0].tolist() == [True, False]
     assert widened[0].tolist() == [True, True]
-    assert theory.bin_set_chances(_model([0, 5], [9, 9]), "3/20")[0, 1] == 0.0
+    assert theory.bin_set_chances(fitted([0, 5], [9, 9]), "3/20")[0, 1] == 0.0
     # With 1 of 9 the p-value is 2 u / 10, above 3/20 for a quarter of the draws.
-    chances = theory.bin_set_chances(_model([1, 5], [10, 9], scheme="ze", n_samples=19), "3/20")
+    chances = theory.bin_set_chances(fitted([1, 5], [10, 9], scheme="ze", n_samples=19), "3/20")
     assert chances[0, 1] == pytest.approx(0.25)
 
 
 def test_a_bin_without_samples_excludes_nothing() -> None:
-    model = _model([0, 3], [0, 3], scheme="fixed-width", ties="none")
+    model = fitted([0, 3], [0, 3], scheme="fixed-width", ties="none")
     assert guarantees.bin_sets(model, 0.3)[0].tolist() == [True, True]
 
 
@@ -298,7 +278,7 @@ def test_bin_sets_refuse_models_without_exchangeable_labels() -> None:
     for options in ({"scheme": "isotonic"}, {"is_weighted": True}, {"ties": "upper", "n_tied": 2}, {"odds_ratio": 2.0}):
         for function in (guarantees.bin_sets, theory.bin_set_chances):
             with pytest.raises(GuaranteeError):
-                function(_model([1], [3], **options), 0.1)
+                function(fitted([1], [3], **options), 0.1)
 
 
 # ---------------------------------------------------------------------------------------------- monotone values

@@ -27,6 +27,15 @@ from strategies import examples
 rows = partial(calibrated, seed=3)
 
 
+def ranks_of(n: int, size: int) -> list[int]:
+    """Those at which samples in the order of their scores are cut into so many slices, and one before and behind all."""
+    return [0, *(math.ceil(b * (n + 1) / size) for b in range(1, size)), n + 1]
+
+
+def counts_between(ranks: list[int]) -> list[int]:
+    return [high - low - 1 for low, high in pairwise(ranks)]
+
+
 def slices_like(each: list[reference.Slice], n: int, *, is_average: bool = True) -> rising.Slices:
     """The same slices, of which one-sided promises are not asked."""
     counts, ones, served, rises = (np.array(column) for column in zip(*each, strict=True))
@@ -74,8 +83,7 @@ def test_fits_keep_the_slices_of_the_reference(data: Any, seed: int) -> None:
             assert model.slice_cuts is model.slice_label_sums is None
         else:
             assert model.slice_label_sums.tolist() == reference.label_sums(samples, seed)
-            n, size = len(samples), len(model.slice_label_sums)
-            ranks = [math.ceil(b * (n + 1) / size) for b in range(1, size)]
+            _, *ranks, _ = ranks_of(len(samples), len(model.slice_label_sums))
             assert model.slice_cuts.tolist() == [sorted(data.scores)[rank - 1] + 0.0 for rank in ranks]
 
 
@@ -132,8 +140,7 @@ def test_the_averages_are_those_of_the_rows_between_cuts(n: int, decimals: int) 
         slices = rising.slices_of(model)
         values = np.sort(model.predict(scores))  # in the order of scores
         size = len(slices.counts)
-        ranks = [0, *(math.ceil(b * (n + 1) / size) for b in range(1, size)), n + 1]
-        for b, (low, high) in enumerate(pairwise(ranks)):
+        for b, (low, high) in enumerate(pairwise(ranks_of(n, size))):
             assert slices.counts[b] == high - low - 1
             assert slices.served[b] == pytest.approx(values[low : high - 1].mean(), abs=1e-12)
             start = values[low - 1] if b else model.values[0]
@@ -381,9 +388,7 @@ def test_the_band_is_that_of_the_reference(n: int, decimals: int) -> None:
     scores, labels = rows(n, decimals=decimals)
     for calibrator in (fb.CertifiedCalibration(), fb.UniformMassBinning(4), fb.UniformMassBinning(4, scheme="umb")):
         model = calibrator.fit(scores, labels).model_
-        size = len(model.slice_label_sums)
-        ranks = [0, *(math.ceil(b * (n + 1) / size) for b in range(1, size)), n + 1]
-        counts = [high - low - 1 for low, high in pairwise(ranks)]
+        counts = counts_between(ranks_of(n, len(model.slice_label_sums)))
         each = zip(counts, model.slice_label_sums.tolist(), strict=True)
         slices = [reference.Slice(count, ones, 0.0, 0.0) for count, ones in each]
         expected = reference.band(model.slice_cuts.tolist(), slices, model.edges.tolist(), 0.2)
@@ -400,8 +405,7 @@ def test_lengths_of_blocks_grow_where_slices_are_many() -> None:
     assert len(firsts) == sum(71 - length for length in set((ends - firsts).tolist()))
     assert len(rising._blocks_of(60)[0]) == 60 * 61 // 2
     n = 24_700  # keeps 70 slices
-    counts = [high - low - 1 for low, high in pairwise([0, *(math.ceil(b * (n + 1) / 70) for b in range(1, 70)), n + 1])]
-    slices = [reference.Slice(count, count * b // 100, 0.0, 0.0) for b, count in enumerate(counts)]
+    slices = [reference.Slice(count, count * b // 100, 0.0, 0.0) for b, count in enumerate(counts_between(ranks_of(n, 70)))]
     cuts = np.arange(1, 70) / 70
     model = fb.BinnedModel.from_parts(
         edges=cuts[::3], values=np.full(24, 0.5), slice_cuts=cuts, slice_label_sums=[each.ones for each in slices],
@@ -444,8 +448,7 @@ def test_scores_without_labels_leave_the_slices_of_the_labelled_ones() -> None:
     np.testing.assert_array_equal(pooled.slice_cuts, alone.slice_cuts)
     values = np.sort(pooled.predict(scores))
     slices = rising.slices_of(pooled)
-    ranks = [0, *(math.ceil(b * 3001 / len(slices.counts)) for b in range(1, len(slices.counts))), 3001]
-    for b, (low, high) in enumerate(pairwise(ranks)):
+    for b, (low, high) in enumerate(pairwise(ranks_of(3000, len(slices.counts)))):
         assert slices.served[b] == pytest.approx(values[low : high - 1].mean(), abs=1e-12)
     assert 0.05 < pooled.certificate(kind="mean-error").epsilon < 0.13
 

@@ -411,9 +411,6 @@ def test_ten_thousand_models_take_seconds(n_models: int, seconds: float) -> None
         assert time.perf_counter() - started < seconds
 
 
-# ------------------------------------------------------------------------------------------------- how models share alpha
-
-
 # ---------------------------------------------------------------------------------------------- the common radius
 
 
