@@ -130,23 +130,22 @@ def test_frequencies_are_repetition() -> None:
 
 def test_ivap_has_no_certificate() -> None:
     cal = VennAbers().fit(SCORES, LABELS)
-    for ask in (cal.certificate, lambda: cal.predict_interval([0.5]), lambda: cal.predict_set([0.5])):
+    of_model = (cal.model_.certificate, cal.model_.interval)
+    for ask in (cal.certificate, lambda: cal.predict_interval([0.5]), lambda: cal.predict_set([0.5]), *of_model):
         with pytest.raises(fb.GuaranteeError, match="Vovk & Petej 2014, Theorem 1"):
             ask()
 
 
-def test_why_a_predictor_of_pairs_has_no_certificate() -> None:
-    model = VennAbers().fit(SCORES, LABELS).model_
-    for call in (model.certificate, model.interval):
-        with pytest.raises(fb.GuaranteeError, match="Vovk & Petej 2014, Theorem 1"):
-            call()
-
-
-def test_ivap_files_and_pickles(tmp_path) -> None:
+def test_ivap_files_and_pickles(tmp_path: Path) -> None:
+    """The pairs are in the file."""
     cal = VennAbers().fit(SCORES, LABELS)
     cal.model_.save(tmp_path / "ivap.fbm")
-    queries = np.linspace(0, 1, 101)
-    assert fb.load(tmp_path / "ivap.fbm").predict(queries).tolist() == cal.predict(queries).tolist()
+    queries, loaded = np.linspace(0, 1, 101), fb.load(tmp_path / "ivap.fbm")
+    assert loaded.predict(queries).tolist() == cal.predict(queries).tolist()
+    np.testing.assert_array_equal(predict_venn(loaded, queries), cal.predict_venn(queries))
+    np.testing.assert_array_equal(loaded.pairs, cal.pairs_)
+    with pytest.raises(fb.GuaranteeError):
+        loaded.interval()
     again = pickle.loads(pickle.dumps(cal))
     assert again.predict_venn(queries).tolist() == cal.predict_venn(queries).tolist()
 
@@ -169,17 +168,6 @@ def test_not_fitted() -> None:
         VennAbers().predict([0.5])
     with pytest.raises(fb.NotFittedError):
         VennAbers().predict_venn([0.5])
-
-
-def test_the_pairs_of_venn_abers_are_in_the_file(tmp_path: Path) -> None:
-    cal = VennAbers().fit(SCORES, LABELS)
-    cal.model_.save(tmp_path / "venn.fbm")
-    loaded = fb.load(tmp_path / "venn.fbm")
-    grid = np.linspace(0, 1, 101)
-    np.testing.assert_array_equal(predict_venn(loaded, grid), cal.predict_venn(grid))
-    np.testing.assert_array_equal(loaded.pairs, cal.pairs_)
-    with pytest.raises(fb.GuaranteeError):
-        loaded.interval()
 
 
 def test_pairs_of_two_resolutions_are_those_of_the_evidence_bins() -> None:

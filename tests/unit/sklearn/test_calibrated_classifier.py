@@ -39,9 +39,8 @@ MULTICLASS = pytest.mark.parametrize("multiclass", ["top-label", "one-vs-rest"])
 class Recorder(ClassifierMixin, BaseEstimator):
     """Remembers the rows of its fit by their first feature, which says what its probabilities are."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, tag: Any = None) -> Recorder:
-        self.classes_ = np.unique(y)
-        self.rows_, self.weights_, self.tag_ = np.asarray(X)[:, 0].astype(int), sample_weight, tag
+    def fit(self, X: Any, y: Any) -> Recorder:
+        self.classes_, self.rows_ = np.unique(y), np.asarray(X)[:, 0].astype(int)
         return self
 
     def predict_proba(self, X: Any) -> Any:
@@ -99,7 +98,8 @@ def test_files_that_are_sorted_by_their_labels_are_divided_each_in_its_own_way(s
     assert missed < 25  # 10 promised, with a standard error of 3
 
 
-def test_a_frozen_estimator_is_calibrated_by_all_rows() -> None:
+def test_a_frozen_estimator_is_calibrated_by_all_rows_which_are_recognised() -> None:
+    """Edges that were moved between the scores of the fit are in the fingerprint."""
     trained = LogisticRegression().fit(X[:1000], Y[:1000])
     clf = CalibratedClassifier(FrozenEstimator(trained)).fit(X[1000:], Y[1000:])
     assert clf.model_.n_samples == clf.certificate().n_samples == 1000
@@ -107,13 +107,6 @@ def test_a_frozen_estimator_is_calibrated_by_all_rows() -> None:
     alone = fb.CertifiedCalibration().fit(scores, Y[1000:])
     np.testing.assert_allclose(clf.predict_proba(X)[:, 1], alone.predict(trained.predict_proba(X)[:, 1]), atol=1e-6)
     assert clf.certificate().epsilon == pytest.approx(alone.certificate().epsilon, abs=1e-6)
-
-
-def test_the_calibration_rows_are_recognised() -> None:
-    """Edges that were moved between the scores of the fit are in the fingerprint."""
-    trained = LogisticRegression().fit(X[:1000], Y[:1000])
-    clf = CalibratedClassifier(FrozenEstimator(trained)).fit(X[1000:], Y[1000:])
-    scores = trained.predict_proba(X[1000:])[:, 1]
     assert "calibration set" in str(fb.assess.check_certificate(clf.model_, scores, Y[1000:]))
 
 
@@ -520,12 +513,6 @@ def test_a_class_that_is_missing_is_named() -> None:
     assert one_class.classes_.tolist() == [0, 1]
 
 
-# ------------------------------------------------------------------------------------------------- seeds, folds, events
-
-
-FROZEN = FrozenEstimator(LinearSVC(random_state=0).fit(X, np.where(Y == 1, "paid", "default")))
-
-
 # ------------------------------------------------------------------------------------------------- seeds that are kept
 
 
@@ -613,7 +600,6 @@ def test_vectors_take_no_venn_predictor() -> None:
 @pytest.mark.parametrize("multiclass", ["one-vs-rest", "top-label", "vector"])
 def test_whole_numbers_are_their_own_keys_whatever_their_type(multiclass: str, kind: str) -> None:
     """Columns that have held a missing value come as doubles: grade 1 must not become the key of grade 2."""
-    pd = pytest.importorskip("pandas", reason="pandas is not installed")
     if kind == "int64[pyarrow]":
         pytest.importorskip("pyarrow", reason="PyArrow is not installed")
     plain, other = (
