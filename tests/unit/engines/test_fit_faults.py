@@ -169,13 +169,6 @@ def test_a_name_that_is_no_text() -> None:
         fb.engines.fit(TABLE, score=["p"], label="y")
 
 
-def test_whole_weights_of_any_type() -> None:
-    weights = RNG.integers(0, 4, N)
-    expected = fb.CertifiedCalibration().fit(SCORES, LABELS, weights).model_
-    for kind in (pa.int8(), pa.uint64(), pa.decimal128(38, 0)):  # the last is what DuckDB sums to
-        assert fit(TABLE.set_column(2, "n", pa.array(weights).cast(kind)), weight="n") == expected
-
-
 # ---------------------------------------------------------------------- tables that are none, or change
 
 

@@ -382,11 +382,6 @@ def test_columns_that_cannot_be_used_are_refused(columns: Any, options: Any, err
         fb.engines.fit(table, engine="group-by", **{"score": "p", "label": "y", **options})
 
 
-def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(fb.InputTypeError, match="table is of type list"):
-        source_of([1, 2])
-
-
 def test_fit_asks_by_group_by_where_it_is_told() -> None:
     rows = hard_set("uniform")
     for table in (ENGINES["duckdb"](table_of(rows)), pd.DataFrame({"p": rows.scores, "y": rows.labels})):

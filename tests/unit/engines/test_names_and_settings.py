@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
+from engine_rows import COLUMNS, LABELS, MODEL, RNG, SCORES, SEGMENTS, SET, N, count, fit
 
 import fastbin as fb
 from fastbin.tables import opening as tables
@@ -21,24 +23,6 @@ pytestmark = [
     *(pytest.mark.filterwarnings(text) for text in FEWER_BINS),
     pytest.mark.filterwarnings("ignore:Dask support is moving out of Narwhals:FutureWarning"),
 ]
-
-N = 3000
-RNG = np.random.default_rng(5)
-SCORES = RNG.random(N) ** 3
-LABELS = RNG.random(N) < SCORES
-SEGMENTS = np.arange(N) % 3
-COLUMNS = {"p": SCORES, "y": LABELS, "s": SEGMENTS}
-CALIBRATOR = fb.UniformMassBinning(10)
-MODEL = CALIBRATOR.fit(SCORES, LABELS).model_
-SET = fb.multi.SegmentedBinning(CALIBRATOR).fit(SCORES, LABELS, SEGMENTS).model_
-
-
-def fit(table: Any, **options: Any) -> Any:
-    return fb.engines.fit(table, **{"score": "p", "label": "y", "calibrator": CALIBRATOR, "engine": "group-by", **options})
-
-
-def count(table: Any, **options: Any) -> Any:
-    return fb.engines.count(table, MODEL, **{"score": "p", **options})
 
 
 # ---------------------------------------------------------------------- names and indices
@@ -212,9 +196,9 @@ def test_tables_that_are_not_asked_by_group_by() -> None:
     for table in (pyarrow.dataset.dataset(arrow), arrow.to_reader(), lambda: arrow):
         with pytest.raises(fb.InputTypeError, match=r"table is of type .*, which is not asked by GROUP BY"):
             fit(table)
-    for call in (lambda path: fit(path), lambda path: count(path, engine="group-by")):
+    for call, path in product((fit, lambda path: count(path, engine="group-by")), ("x.parquet", Path("x.parquet"))):
         with pytest.raises(fb.InputError, match=r"table is the path 'x.parquet', and engine is 'group-by'; pass a relation"):
-            call("x.parquet")
+            call(path)
 
 
 def test_functions_and_series_of_dask() -> None:

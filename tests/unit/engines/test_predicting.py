@@ -268,13 +268,6 @@ def test_a_column_of_several_types_is_refused() -> None:
         fb.engines.predict(pd.DataFrame({"p": [0.5, "x"]}), model_of("2 bins"), score="p")
 
 
-def test_columns_of_one_name_are_refused() -> None:
-    twice = pa.Table.from_arrays([pa.array([0.1]), pa.array([0.9])], ["p", "p"])
-    for table in (twice, twice.to_pandas()):
-        with pytest.raises(fb.InputError, match="the table has 2 columns named 'p'; rename them"):
-            fb.engines.predict(table, model_of("2 bins"), score="p")
-
-
 def test_names_that_differ_in_case_clash_where_the_engine_takes_them_for_one() -> None:
     relation = duckdb.connect().sql("SELECT 0.5 AS p, 1 AS Probability")
     with pytest.raises(fb.InputError, match="'Probability' already"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -69,11 +68,6 @@ def test_what_counts_do_not_decide_is_refused_by_name(calibrator: Any, message: 
     ):
         with pytest.raises(fb.InputError, match=r"is asked for counts alone: " + message.format(remedy=remedy)):
             fb.engines.fit(table, score="p", label="y", calibrator=calibrator, **options)
-
-
-def test_a_path_does_not_group() -> None:
-    with pytest.raises(fb.InputError, match=r"table is the path 'rows.parquet', and engine is 'group-by'; pass a relation"):
-        fb.engines.fit(Path("rows.parquet"), score="p", label="y", engine="group-by")
 
 
 NO_TABLES: list[Any] = [None, 7, [0.1, 0.2], {"p": [0.5]}, np.zeros(3), object(), pl.DataFrame, pl.Series([0.5])]

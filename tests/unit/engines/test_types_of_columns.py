@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
+from engine_rows import CALIBRATOR, COLUMNS, LABELS, MODEL, SCORES, SEGMENTS, SET, N, count, fit, relation
 
 import fastbin as fb
 from hard_sets import FEWER_BINS
@@ -21,23 +22,6 @@ pytestmark = [
     *(pytest.mark.filterwarnings(text) for text in FEWER_BINS),
     pytest.mark.filterwarnings("ignore:Dask support is moving out of Narwhals:FutureWarning"),
 ]
-
-N = 3000
-RNG = np.random.default_rng(5)
-SCORES = RNG.random(N) ** 3
-LABELS = RNG.random(N) < SCORES
-SEGMENTS = np.arange(N) % 3
-COLUMNS = {"p": SCORES, "y": LABELS, "s": SEGMENTS}
-CALIBRATOR = fb.UniformMassBinning(10)
-MODEL = CALIBRATOR.fit(SCORES, LABELS).model_
-
-
-def fit(table: Any, **options: Any) -> Any:
-    return fb.engines.fit(table, **{"score": "p", "label": "y", "calibrator": CALIBRATOR, "engine": "group-by", **options})
-
-
-def count(table: Any, **options: Any) -> Any:
-    return fb.engines.count(table, MODEL, **{"score": "p", **options})
 
 
 # ---------------------------------------------------------------------- types and values
@@ -68,10 +52,14 @@ ENGINES = {
 EVERY_ENGINE = pytest.mark.parametrize("engine", list(ENGINES))
 
 
+def fit_in(engine: str, table: pa.Table, **options: Any) -> Any:
+    return fit(ENGINES[engine](table), engine="stream" if engine == "stream" else "group-by", **options)
+
+
 def weighted(engine: str, weights: Any, **options: Any) -> Any:
     table = pa.table({"p": np.linspace(0, 1, len(weights)), "y": [0, 1] * (len(weights) // 2), "w": weights})
     options = {"calibrator": fb.UniformMassBinning(2, score_range=None), "weight": "w", **options}
-    return fit(ENGINES[engine](table), engine="stream" if engine == "stream" else "group-by", **options)
+    return fit_in(engine, table, **options)
 
 
 TOO_MANY = fb.InputError, r"w adds up to more than 2\*\*53 samples"
@@ -106,34 +94,32 @@ def test_two_to_the_53_samples_are_not_too_many(engine: str) -> None:
 def test_all_samples_may_have_one_score(engine: str) -> None:
     """One cell holds them all: its sum is a double, which 2**53 and one more round to."""
     table = pa.table({"p": [0.5] * 4, "y": [0, 1, 0, 1], "w": [2**52, 2**52 - 2, 1, 1]})
-    options = {"weight": "w", "calibrator": fb.UniformMassBinning(1), "engine": "stream" if engine == "stream" else "group-by"}
-    assert fit(ENGINES[engine](table), **options).n_samples == 2**53
+    options = {"weight": "w", "calibrator": fb.UniformMassBinning(1)}
+    assert fit_in(engine, table, **options).n_samples == 2**53
     with pytest.raises(fb.InputError, match=r"w adds up to more than 2\*\*53 samples"):
-        fit(ENGINES[engine](table.set_column(2, "w", pa.array([2**52, 2**52 - 2, 1, 2]))), **options)
+        fit_in(engine, table.set_column(2, "w", pa.array([2**52, 2**52 - 2, 1, 2])), **options)
 
 
 @EVERY_ENGINE
-@pytest.mark.parametrize("kind", [pa.decimal128(20, 0), pa.decimal128(38, 0), pa.uint64(), pa.bool_()])
+@pytest.mark.parametrize("kind", [pa.int8(), pa.decimal128(20, 0), pa.decimal128(38, 0), pa.uint64(), pa.bool_()])
 def test_whole_weights_of_any_type(kind: pa.DataType, engine: str) -> None:
     weights = np.arange(200) % 2 if kind == pa.bool_() else np.arange(200) % 5
     if engine == "pandas" and pa.types.is_decimal(kind):  # which it holds as objects
         with pytest.raises(fb.InputTypeError, match="w holds Object, not whole numbers"):
             weighted(engine, pa.array(weights).cast(kind))
         return
-    expected = weighted("stream", pa.array(weights))
-    assert weighted(engine, pa.array(weights).cast(kind)) == expected
+    local = fb.UniformMassBinning(2, score_range=None).fit(np.linspace(0, 1, 200), [0, 1] * 100, weights)
+    assert weighted(engine, pa.array(weights).cast(kind)) == local.model_
 
 
 def test_weights_of_segments() -> None:
     weights = np.arange(N) % 3
     expected = fb.multi.SegmentedBinning(CALIBRATOR).fit(SCORES, LABELS, SEGMENTS, weights).model_
-    connection = duckdb.connect()
-    connection.register("given", pa.table({**COLUMNS, "w": weights}))
     for kind in ("BIGINT", "HUGEINT", "UBIGINT", "DECIMAL(20, 0)"):
         for segment in ("BIGINT", "HUGEINT", "UBIGINT", "UTINYINT"):
-            relation = connection.sql(f"SELECT p, y, s::{segment} AS s, w::{kind} AS w FROM given")
-            assert fit(relation, segment="s", weight="w").to_bytes() == expected.to_bytes()
-    zero = connection.sql("SELECT p, y, s, 0 AS w FROM given")
+            given = relation(f"SELECT p, y, s::{segment} AS s, w::{kind} AS w FROM given", w=weights)
+            assert fit(given, segment="s", weight="w").to_bytes() == expected.to_bytes()
+    zero = relation("SELECT p, y, s, 0 AS w FROM given")
     for engine in ("stream", "group-by"):
         with pytest.raises(fb.InputError, match="weight is 'w', which is 0 for every row"):
             fit(zero, segment="s", weight="w", engine=engine)
@@ -149,10 +135,10 @@ def test_weights_of_segments() -> None:
     ],
 )
 def test_bad_segments_are_called_by_their_column(segments: pa.Array, message: str, engine: str) -> None:
-    relation = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": [0, 1], "days": segments}))
+    given = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": [0, 1], "days": segments}))
     empty = r"days\[0\]" if engine == "stream" else "^a key of days"  # by groups, no row is known
     with pytest.raises(fb.FastbinError, match=message.replace("{empty}", empty)):
-        fit(relation, segment="days", calibrator=fb.UniformMassBinning(1), engine=engine)
+        fit(given, segment="days", calibrator=fb.UniformMassBinning(1), engine=engine)
 
 
 # ---------------------------------------------------------------------- labels
@@ -161,27 +147,26 @@ def test_bad_segments_are_called_by_their_column(segments: pa.Array, message: st
 @pytest.mark.parametrize("positive", [np.array([1]), [1], {1}, (1,), np.array(1)])
 def test_one_label_is_positive(positive: Any) -> None:
     for engine in ("stream", "group-by"):
-        relation = duckdb.connect().from_arrow(pa.table(COLUMNS))
         for call in (fit, count):
             with pytest.raises(fb.InputTypeError, match=r"positive is of type .*; pass the one label that counts as 1"):
-                call(relation, label="y", positive=positive, engine=engine)
+                call(relation("FROM given"), label="y", positive=positive, engine=engine)
 
 
 def test_numbers_of_numpy_are_positive() -> None:
-    relation = duckdb.connect().from_arrow(pa.table({"p": SCORES, "y": np.where(LABELS, 7, -7)}))
+    given = duckdb.connect().from_arrow(pa.table({"p": SCORES, "y": np.where(LABELS, 7, -7)}))
     for positive in (np.int8(7), np.float32(7)):
-        assert fit(relation, positive=positive) == MODEL._replace(event="" if positive is None else str(positive))
-        counts = count(relation, label="y", positive=positive, engine="group-by")
+        assert fit(given, positive=positive) == MODEL._replace(event=str(positive))
+        counts = count(given, label="y", positive=positive, engine="group-by")
         assert counts.label_sums.sum() == LABELS.sum()
 
 
 @pytest.mark.parametrize("engine", ["stream", "group-by"])
 @pytest.mark.parametrize(("labels", "positive"), [(["a", "b"], 5), (["a", "b"], True), ([3, 5], "a"), ([True, False], "yes")])
 def test_a_positive_label_of_another_type(labels: list[Any], positive: Any, engine: str) -> None:
-    relation = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": labels}))
+    given = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": labels}))
     for call in (fit, count):
         with pytest.raises(fb.InputError, match=f"positive is {positive!r}, which is none of the labels in y: they are "):
-            call(relation, label="y", positive=positive, engine=engine)
+            call(given, label="y", positive=positive, engine=engine)
 
 
 @pytest.mark.parametrize("library", ["pandas", "dask"])
@@ -200,7 +185,7 @@ def test_third_labels_are_counted(engine: str) -> None:
     table = pa.table({"p": SCORES, "y": words})
     message = r"of 3,000 rows, y is neither 'yes' nor '(no|maybe)' in [0-9,]+ \(such as '(no|maybe)'\); leave such rows out"
     with pytest.raises(fb.InputError, match=message):
-        fit(ENGINES[engine](table), positive="yes", engine="stream" if engine == "stream" else "group-by")
+        fit_in(engine, table, positive="yes")
 
 
 def test_one_of_many_labels_is_not_suggested() -> None:
@@ -224,9 +209,9 @@ def test_values_that_are_not_compared() -> None:
         ("[1, 2]::INT[2]", "INTEGER"),
         ("TIMESTAMP_NS '2026-01-01 00:00:00.000000001'", "TIMESTAMP_NS"),  # of which Python would get the microseconds
     ):
-        relation = duckdb.sql(f"SELECT 0.5 AS p, {value} AS day")
+        given = duckdb.sql(f"SELECT 0.5 AS p, {value} AS day")
         with pytest.raises(fb.InputTypeError, match=rf"day holds {kind}.*, whose values are not compared; cast the column to"):
-            count(relation, by="day", engine="group-by")
+            count(given, by="day", engine="group-by")
 
 
 def test_counts_without_labels_are_no_outcomes() -> None:
@@ -284,7 +269,7 @@ def test_an_example_has_the_fault_that_is_told(engine: str) -> None:
     narrow = fb.UniformMassBinning(10, score_range=(0.0, 0.6))
     message = r"p is infinite in 1 \(such as -inf\), p is outside \[0, 0.6\] in 1 \(such as 0.75\); leave"
     with pytest.raises(fb.InputError, match=message):
-        fit(ENGINES[engine](table), calibrator=narrow, engine="stream" if engine == "stream" else "group-by")
+        fit_in(engine, table, calibrator=narrow)
 
 
 # ---------------------------------------------------------------------- types that few tables have
@@ -307,11 +292,11 @@ def test_a_setting_of_arrow_makes_no_difference() -> None:
     expected = CALIBRATOR.fit(SCORES, LABELS, weights).model_
     bins = MODEL.assign(SCORES)
     for kind in ("HUGEINT", "UHUGEINT"):
-        relation = lossless(f"SELECT p, y, w::{kind} AS w, y::INT::{kind} AS paid FROM given")
+        given = lossless(f"SELECT p, y, w::{kind} AS w, y::INT::{kind} AS paid FROM given")
         for engine in ("stream", "group-by"):
-            assert fit(relation, weight="w", engine=engine) == expected
-            assert fit(relation, label="paid", positive=1, engine=engine)._replace(event="") == MODEL
-            found = count(relation, label="y", weight="w", by="y", engine=engine)
+            assert fit(given, weight="w", engine=engine) == expected
+            assert fit(given, label="paid", positive=1, engine=engine)._replace(event="") == MODEL
+            found = count(given, label="y", weight="w", by="y", engine=engine)
             assert np.array_equal(found.counts, np.bincount(bins, weights, MODEL.n_bins))
             assert np.array_equal(found.label_sums, np.bincount(bins, weights * LABELS, MODEL.n_bins))
             assert sorted(found.groups) == [False, True]
@@ -319,27 +304,22 @@ def test_a_setting_of_arrow_makes_no_difference() -> None:
 
 @pytest.mark.parametrize("engine", ["stream", "group-by"])
 def test_numbers_of_39_digits_are_told_in_words(engine: str) -> None:
-    connection = duckdb.connect()
-    connection.register("given", pa.table(COLUMNS))
     greatest = "170141183460469231731687303715884105727::HUGEINT"
-    relation = connection.sql(f"SELECT p, y, CASE WHEN p < 0.01 THEN {greatest} ELSE 1 END AS w FROM given")
+    given = relation(f"SELECT p, y, CASE WHEN p < 0.01 THEN {greatest} ELSE 1 END AS w FROM given")
     with pytest.raises(fb.InputError, match=r"w adds up to more than 2\*\*53 samples"):
-        fit(relation, weight="w", engine=engine)
+        fit(given, weight="w", engine=engine)
     wide = fb.UniformMassBinning(2, score_range=None)
-    assert fit(relation, score="w", calibrator=wide, engine=engine).n_samples == N
+    assert fit(given, score="w", calibrator=wide, engine=engine).n_samples == N
 
 
 def test_the_sum_of_integers_is_a_key() -> None:
     """DuckDB's is a HUGEINT, of which Arrow makes a decimal."""
-    models = fb.multi.SegmentedBinning(CALIBRATOR).fit(SCORES, LABELS, SEGMENTS).model_
-    connection = duckdb.connect()
-    connection.register("given", pa.table(COLUMNS))
-    relation = connection.sql("SELECT p, y, s::HUGEINT AS s FROM given")
+    given = relation("SELECT p, y, s::HUGEINT AS s FROM given")
     for engine in ("stream", "group-by"):
-        assert fit(relation, segment="s", engine=engine).to_bytes() == models.to_bytes()
-        found = fb.engines.count(relation, models, score="p", cell="s", engine=engine).counts
-        assert np.array_equal(found, fb.engines.count(pa.table(COLUMNS), models, score="p", cell="s").counts)
-    far = connection.sql("SELECT p, y, s::HUGEINT + 1e30::HUGEINT AS s FROM given")
+        assert fit(given, segment="s", engine=engine).to_bytes() == SET.to_bytes()
+        found = fb.engines.count(given, SET, score="p", cell="s", engine=engine).counts
+        assert np.array_equal(found, fb.engines.count(pa.table(COLUMNS), SET, score="p", cell="s").counts)
+    far = relation("SELECT p, y, s::HUGEINT + 1e30::HUGEINT AS s FROM given")
     for engine in ("stream", "group-by"):
         with pytest.raises(fb.FastbinError, match=r"segment is 's'|s.* is 1000000000000000"):
             fit(far, segment="s", engine=engine)
@@ -438,8 +418,8 @@ def test_the_reason_for_leaving_out_a_row_is_one() -> None:
     """A score out of range of a cell that is not known is out of range, wherever rows are counted."""
     wider = fb.UniformMassBinning(10, score_range=(0.0, 1.5)).fit(SCORES, LABELS).model_
     models = fb.ModelSet({0: MODEL, 1: wider})
-    relation = duckdb.sql("SELECT 2.0 AS p, 9 AS k UNION ALL SELECT 0.5, 0 UNION ALL SELECT 1.2, 1 UNION ALL SELECT 1.2, 9")
+    given = duckdb.sql("SELECT 2.0 AS p, 9 AS k UNION ALL SELECT 0.5, 0 UNION ALL SELECT 1.2, 1 UNION ALL SELECT 1.2, 9")
     told = "of 4 rows, 1 have a score outside the range of the model, 1 have a cell that the set does not know"
     for engine in ("stream", "group-by"):
         with pytest.raises(fb.InputError, match=told):
-            fb.engines.count(relation, models, score="p", cell="k", engine=engine)
+            fb.engines.count(given, models, score="p", cell="k", engine=engine)
