@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -66,6 +67,24 @@ def fit(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -> A
         if "temperatures are ever more likely" in str(warning):
             return None
         raise
+
+
+def quietly(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """The result, whatever is warned of; ``None`` for a refusal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fb.FastbinWarning)
+        try:
+            return call(*arguments, **options)
+        except fb.InputError:
+            return None
+
+
+def finished(plan: Any, labels: Any) -> Any:
+    """The plan of labels, when it has those of all rows that it asked for."""
+    while not plan.done:
+        rows = plan.rows()
+        plan.update(rows, labels[rows])
+    return plan
 
 
 @cache

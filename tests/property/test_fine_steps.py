@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from property.test_whole_ties import slow
 
 import fastbin as fb
 import strategies
@@ -20,7 +20,7 @@ from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, has_fine_steps
 from fastbin._core.fit import step_ranks
 from fastbin._fit.edges import fine_edges
 from fastbin.scaling.value_maps import MAPS
-from fitting import assert_same_bits
+from fitting import assert_same_bits, quietly
 from reference import fine_steps as reference
 from reference.keys import draw_labels
 from reference.two_resolutions import SHARE, bin_candidates, edge_bound, edges_between, n_tied, shifts_to_cap
@@ -47,20 +47,8 @@ HARD = {
 
 def fitted(calibrator: Any, data: CalibrationData, layout: str = "contiguous", **options: Any) -> fb.BinnedModel | None:
     """The model, or ``None`` where the data are refused."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fb.FastbinWarning)
-        try:
-            return calibrator.fit(**data.arrays(layout), **options).model_
-        except fb.InputError:
-            return None
-
-
-def slow(data: CalibrationData, n_bins: int) -> WholeTies | None:
-    low, high = data.score_range or (-float("inf"), float("inf"))
-    try:
-        return whole_ties(*data.repeated(), n_bins, "umd", draw=draw_labels, seed=0, score_range=(low, high))
-    except ValueError:
-        return None
+    done = quietly(calibrator.fit, **data.arrays(layout), **options)
+    return None if done is None else done.model_
 
 
 def auto_bins(n: int) -> int:
@@ -174,22 +162,17 @@ def test_however_rows_come_the_bytes_are_the_same(draw: st.DataObject) -> None:
         assert same.to_bytes() == model.to_bytes()
     arrays = list(mixed.arrays().values())
     at = draw.draw(st.integers(0, len(data.scores)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        batches = calibrator.fit_batches([tuple(a[:at] for a in arrays), tuple(a[at:] for a in arrays)]).model_
-        assert batches.to_bytes() == model.to_bytes()
-        if weighting == "float":
-            return
-        names = ["s", "y", "w"][: len(arrays)]
-        table = pa.table(dict(zip(names, arrays, strict=True)))
-        weight = "w" if weighting == "integer" else None
-        streamed = fb.engines.fit(table, score="s", label="y", weight=weight, calibrator=calibrator)
+    batches = quietly(calibrator.fit_batches, [tuple(a[:at] for a in arrays), tuple(a[at:] for a in arrays)]).model_
+    assert batches.to_bytes() == model.to_bytes()
+    if weighting == "float":
+        return
+    table = pa.table(dict(zip(["s", "y", "w"][: len(arrays)], arrays, strict=True)))
+    weight = "w" if weighting == "integer" else None
+    streamed = quietly(fb.engines.fit, table, score="s", label="y", weight=weight, calibrator=calibrator)
     assert streamed.to_bytes() == model.to_bytes()
     if weighting == "none":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            cells = np.where(np.arange(len(mixed.scores)) < 0, "b", "a").tolist()
-            segments = fb.multi.SegmentedBinning(calibrator, min_points=1).fit(*arrays, cells).model_
+        cells = ["a"] * len(mixed.scores)
+        segments = quietly(fb.multi.SegmentedBinning(calibrator, min_points=1).fit, *arrays, cells).model_
         assert segments["a"] == model._with_texts(segments["a"].event.encode(), b"")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from random import Random
 from typing import Any
 
@@ -15,7 +14,7 @@ from wordings import refuses
 
 import fastbin as fb
 import strategies
-from fitting import assert_same_model, bare
+from fitting import assert_same_model, bare, quietly
 from reference.multi import Cells, Part, chosen, class_wise, fewest_per_bin, most_bins, segmented, softmax, top_label
 from strategies import LAYOUTS, CalibrationData, examples
 
@@ -32,16 +31,6 @@ KEY_SHAPES: dict[str, Any] = {
     "texts": lambda rng, n: [rng.choice(["north", "south", "ost", "Öst", "", "日本"]) or "x" for _ in range(n)],
     "one large": lambda rng, n: [rng.choice([3, 3, 3, 3, 3, 9, 1]) for _ in range(n)],
 }
-
-
-def quietly(call: Any, *arguments: Any, **options: Any) -> Any:
-    """The result, whatever is warned of; ``None`` for a refusal."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fb.FastbinWarning)
-        try:
-            return call(*arguments, **options)
-        except fb.InputError:
-            return None
 
 
 def own_fit(part: Part, weighted: bool, **options: Any) -> fb.BinnedModel:

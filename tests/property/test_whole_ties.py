@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fastbin as fb
 import strategies
-from fitting import assert_same_bits, promise_suffers
+from fitting import assert_same_bits, promise_suffers, quietly
 from reference import StepModel, uniform_mass
 from reference.hull import epsilon
 from reference.keys import KEY_ABOVE, KEY_BELOW, draw_labels, fingerprint
@@ -39,7 +39,8 @@ def fitted(calibrator: Any, data: CalibrationData, layout: str = "contiguous") -
     return model
 
 
-def slow(data: CalibrationData, n_bins: int, scheme: str, seed: int) -> WholeTies | None:
+def slow(data: CalibrationData, n_bins: int, scheme: str = "umd", seed: int = 0) -> WholeTies | None:
+    """The fit of the reference; ``None`` where it refuses the data."""
     low, high = data.score_range if data.score_range is not None else (-math.inf, math.inf)
     weights = data.weights if data.weights is not None and all(isinstance(w, int) for w in data.weights) else None
     try:
@@ -100,7 +101,7 @@ def test_importance_weights_move_no_edge(scheme: str, draw: st.DataObject) -> No
     data = draw.draw(strategies.calibration_data(weighting="float"), "data")
     n_bins = draw.draw(strategies.n_bins_for(data.n_samples), "n_bins")
     model = fitted(fb.UniformMassBinning(n_bins, scheme=scheme, ties="whole"), data)
-    expected = slow(data, n_bins, scheme, 0)
+    expected = slow(data, n_bins, scheme)
     if expected is None or not any(data.weights or []):
         assert model is None
         return
@@ -140,9 +141,7 @@ def test_row_order_and_batches_do_not_change_a_byte(calibrator: Any, draw: st.Da
     assert model.to_bytes() == same.to_bytes()
     at = draw.draw(st.integers(0, len(data.scores)))
     arrays = list(mixed.arrays().values())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        calibrator.fit_batches([tuple(a[:at] for a in arrays), tuple(a[at:] for a in arrays)])
+    quietly(calibrator.fit_batches, [tuple(a[:at] for a in arrays), tuple(a[at:] for a in arrays)])
     assert calibrator.model_.to_bytes() == model.to_bytes()
 
 
@@ -152,7 +151,7 @@ def test_row_order_and_batches_do_not_change_a_byte(calibrator: Any, draw: st.Da
 def test_certificates_are_the_reference(scheme: str, draw: st.DataObject) -> None:
     data = draw.draw(strategies.calibration_data(max_size=60), "data")
     n_bins = draw.draw(st.integers(1, 5))
-    model, expected = fitted(fb.UniformMassBinning(n_bins, scheme=scheme, ties="whole"), data), slow(data, n_bins, scheme, 0)
+    model, expected = fitted(fb.UniformMassBinning(n_bins, scheme=scheme, ties="whole"), data), slow(data, n_bins, scheme)
     if model is None or expected is None or (scheme != "umd" and expected.n_tied == 0):
         return
     for kind in ("conditional", "marginal"):
@@ -183,7 +182,7 @@ def test_the_certificate_of_fine_values_is_the_reference(draw: st.DataObject) ->
     n_bins = draw.draw(st.integers(1, 4))
     values = draw.draw(st.sampled_from(["mixture", "isotonic", "beta"]))
     calibrator = fb.CertifiedCalibration(n_bins, values=values, monotone=draw.draw(st.booleans()))
-    model, fit = fitted(calibrator, data), slow(data, n_bins, "umd", 0)
+    model, fit = fitted(calibrator, data), slow(data, n_bins)
     assert (model is None) == (fit is None)
     if model is None or fit is None:
         return

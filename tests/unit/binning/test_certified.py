@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from fastbin._base.ranks import boundary_ranks
 from fastbin._core.fit import step_ranks
 from fastbin.guarantees.step_masses import StepMasses
 from fastbin.intervals import clopper_pearson, sidak
+from fitting import quietly
 from reference import two_resolutions
 
 RNG = np.random.default_rng(20)
@@ -36,9 +36,7 @@ KINDS = ("continuous", "crowded", "decimals", "forest", "zeros", "one", "float32
 
 
 def fitted(*arguments: Any, **options: Any) -> fb.BinnedModel:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fb.FastbinWarning)
-        return fb.CertifiedCalibration(**options).fit(*arguments).model_
+    return quietly(fb.CertifiedCalibration(**options).fit, *arguments).model_
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -48,11 +46,9 @@ def test_order_batches_and_threads_do_not_matter(kind: str, n: int) -> None:
     model = fitted(scores, labels)
     order = RNG.permutation(n)
     assert fitted(scores[order], labels[order]) == model
-    parts = np.array_split(order, 3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fb.FastbinWarning)
-        assert fb.CertifiedCalibration().fit_batches([(scores[part], labels[part]) for part in parts]).model_ == model
-        assert fb.CertifiedCalibration().fit(scores, labels, n_threads=3).model_ == model
+    batches = [(scores[part], labels[part]) for part in np.array_split(order, 3)]
+    assert quietly(fb.CertifiedCalibration().fit_batches, batches).model_ == model
+    assert quietly(fb.CertifiedCalibration().fit, scores, labels, n_threads=3).model_ == model
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -86,9 +82,7 @@ def test_evidence_is_that_of_uniform_mass_binning() -> None:
 def test_means_with_full_recentring_are_those_of_uniform_mass_binning(kind: str) -> None:
     scores, labels = sample(2000, kind)
     model = fitted(scores, labels, n_bins=10, values="mean", recentre="full", monotone=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fb.FastbinWarning)
-        bins = fb.UniformMassBinning(10).fit(scores, labels)
+    bins = quietly(fb.UniformMassBinning(10).fit, scores, labels)
     if bins.model_.n_bins == model.n_bins:
         np.testing.assert_array_equal(model.values, bins.model_.values)
     assert not model.has_steps
@@ -236,7 +230,7 @@ def test_a_cap_narrows_the_certificate_by_the_bins_that_strayed() -> None:
     moved = np.add.reduceat(np.abs(model.values - before.values), model.first_step) > 0.0
     assert 0 < moved.sum() < model.n_bins
     with pytest.raises(fb.InputError, match="recentre is 'cap'; leave importance weights out"):
-        fitted(scores, labels, np.full(4000, 0.5), recentre="cap")
+        fb.CertifiedCalibration(recentre="cap").fit(scores, labels, np.full(4000, 0.5))
 
 
 def test_scores_that_labels_do_not_contradict_are_mixed_in() -> None:

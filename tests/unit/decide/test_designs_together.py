@@ -9,6 +9,7 @@ import pytest
 import fastbin as fb
 from fastbin.online import CalibrationMonitor
 from fastbin.shift import LabelShift
+from fitting import finished
 
 Float64s = npt.NDArray[np.float64]
 
@@ -21,11 +22,7 @@ def rows(n: int, seed: int = 0) -> tuple[Float64s, npt.NDArray[np.bool_]]:
 
 def of_plan() -> fb.BinnedModel:
     scores, labels = rows(4000)
-    plan = fb.decide.plan_labels(scores, epsilon=0.1, edges=[0.5])
-    while not plan.done:
-        asked = plan.rows()
-        plan.update(asked, labels[asked])
-    return plan.model_
+    return finished(fb.decide.plan_labels(scores, epsilon=0.1, edges=[0.5]), labels).model_
 
 
 def of_batch() -> fb.BinnedModel:

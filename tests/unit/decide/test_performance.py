@@ -34,6 +34,11 @@ def cells_of(model: fb.BinnedModel, scores: np.ndarray, threshold: float) -> tup
     return tuple(np.bincount(bins[side], minlength=model.n_bins).tolist() for side in (~above, above))
 
 
+def assert_intervals_are(found: fb.decide.Performance, expected: dict[str, tuple[float, float]]) -> None:
+    for name, ends in found.intervals.items():
+        assert ends == pytest.approx(expected[name], abs=1e-9, nan_ok=True), name
+
+
 # ------------------------------------------------------------------------------------------------- bounds
 
 
@@ -77,8 +82,7 @@ def test_a_model_with_a_value_a_bin(about: str, threshold: float, alpha: float) 
     found = performance(model, scores, threshold, alpha=alpha, about=about, cost=(1, 5))
     assert found.evidence == "bins"
     assert found.n_divided == 0
-    for name in METRICS:
-        assert found.intervals[name] == pytest.approx(expected[name], abs=1e-9, nan_ok=True), name
+    assert_intervals_are(found, expected)
 
 
 def test_steps_inside_a_bin() -> None:
@@ -92,8 +96,7 @@ def test_steps_inside_a_bin() -> None:
     divided = [low + high for low, high in zip(below, above, strict=True) if low and high]
     assert (found.evidence, found.n_divided) == ("bins", sum(divided))
     assert len(divided) == 1
-    for name in METRICS:
-        assert found.intervals[name] == pytest.approx(expected[name], abs=1e-9), name
+    assert_intervals_are(found, expected)
 
 
 @pytest.mark.parametrize("about", ["rates", "labels"])
@@ -118,8 +121,7 @@ def test_slices_where_scores_do_not_repeat(about: str) -> None:
     found = performance(model, scores, 0.4, about=about, cost=(1, 5))
     assert (found.evidence, found.n_unknown) == ("slices", 1)
     assert 0 < found.n_divided < 60
-    for name in METRICS:
-        assert found.intervals[name] == pytest.approx(expected[name], abs=1e-9), name
+    assert_intervals_are(found, expected)
 
 
 def test_slices_serve_only_where_hardly_any_row_is_at_a_cut() -> None:
@@ -148,8 +150,7 @@ def test_label_sums_that_are_known_up_to_labels_at_edges(scheme: str, about: str
     below, above = cells_of(model, scores, 0.5)
     expected = twin.performance(below, above, samples, least, most, 0.1, about, (1.0, 5.0))
     found = performance(model, scores, 0.5, about=about, cost=(1, 5))
-    for name in METRICS:
-        assert found.intervals[name] == pytest.approx(expected[name], abs=1e-9), name
+    assert_intervals_are(found, expected)
 
 
 @pytest.mark.parametrize(("calibrator", "part"), [(fb.CertifiedCalibration(), "slice"), (fb.UniformMassBinning(5), "bin")])
@@ -177,8 +178,7 @@ def test_bins_without_samples_say_nothing() -> None:
     samples, means = [40, 0, 0, 40], [0.25, 0.0, 0.0, 1.0]
     expected = twin.performance([50, 10, 0, 0], [0, 0, 0, 40], samples, means, means, 0.1, "rates", (1.0, 1.0))
     assert found.n_unknown == 10
-    for name in METRICS[:-1]:
-        assert found.intervals[name] == pytest.approx(expected[name], abs=1e-9), name
+    assert_intervals_are(found, expected)
 
 
 def test_rows_and_counts_of_rows_are_the_same() -> None:

@@ -17,6 +17,7 @@ import fastbin as fb
 from fastbin.decide import LabelPlan
 from fastbin.guarantees.stopping import Rule, level_after_stopping, looks_of
 from fastbin.intervals import clopper_pearson, sidak
+from fitting import finished
 from reference import plans
 
 RNG = np.random.default_rng(29)
@@ -25,16 +26,9 @@ LABELS = (RNG.random(6000) < SCORES).astype(int)
 plan_labels = partial(fb.decide.plan_labels, seed=0)  # by default each plan draws one of its own
 
 
-def finished(plan: LabelPlan, labels: np.ndarray = LABELS) -> LabelPlan:
-    while not plan.done:
-        rows = plan.rows()
-        plan.update(rows, labels[rows])
-    return plan
-
-
 @pytest.fixture(scope="module")
 def plan() -> LabelPlan:
-    return finished(plan_labels(SCORES, epsilon=0.1, n_bins=5))
+    return finished(plan_labels(SCORES, epsilon=0.1, n_bins=5), LABELS)
 
 
 # ------------------------------------------------------------------------------------------------- which rows
@@ -92,7 +86,7 @@ def test_where_scores_tie_other_rows_place_the_edges() -> None:
     made = plan_labels(np.round(SCORES, 2), epsilon=0.1, n_bins=5)
     assert int(made.pool_counts.sum()) == 5400
     assert not set(made.edges.tolist()) - set(np.round(SCORES, 2).tolist())
-    model = finished(made).model_
+    model = finished(made, LABELS).model_
     assert (model.scheme, model.ties) == ("ums", "upper")
     assert not any("probability of its own" in each for each in model.certificate().assumptions)
     assert plan_labels(np.full(100, 0.5), budget=20, n_bins=5).n_bins == 1
@@ -113,7 +107,7 @@ def test_a_budget_is_shared_and_what_a_bin_lacks_goes_to_others() -> None:
     assert [len(rows) for rows in rare._rows] == [1, 50, 49]
     assert made.epsilon is None
     assert made.forecast == (103, 103, 103)
-    done = finished(made)
+    done = finished(made, LABELS)
     assert done.model_.counts.tolist() == [21, 21, 21, 20, 20]
     assert done.model_.certificate().epsilon == pytest.approx(
         np.max(np.abs(done.model_.interval() - done.model_.values[:, None]))
@@ -156,7 +150,7 @@ def test_labels_may_come_in_parts_in_any_order_and_again() -> None:
 
 def test_a_bin_with_too_few_rows_is_labelled_to_its_end() -> None:
     few = SCORES[:150]
-    done = finished(plan_labels(few, epsilon=0.1, n_bins=3))
+    done = finished(plan_labels(few, epsilon=0.1, n_bins=3), LABELS)
     assert done.counts.tolist() == done.pool_counts.tolist()
     assert done.model_.certificate().epsilon > 0.1
     assert f"within {np.ceil(done.model_.certificate().epsilon * 1e4) / 1e4:.4f}" in str(done)
@@ -245,7 +239,7 @@ def test_the_state_goes_to_a_file_and_comes_back(plan: LabelPlan, tmp_path: Path
     loaded = LabelPlan.load(tmp_path / "plan.json")
     assert loaded == made == pickle.loads(pickle.dumps(made))
     assert (loaded.event, loaded.rows().tolist()) == ("yes", made.rows().tolist())
-    assert finished(loaded).model_.label_sums.tolist() == plan.label_sums.tolist()
+    assert finished(loaded, LABELS).model_.label_sums.tolist() == plan.label_sums.tolist()
     assert loaded.model_.event == "yes"
     content = json.loads((tmp_path / "plan.json").read_text())
     assert content["format"] == "fastbin label plan 1"

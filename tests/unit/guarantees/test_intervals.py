@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -28,7 +27,7 @@ from fastbin.guarantees.evidence import Atoms, Interior, Reading, alpha_of_edges
 from fastbin.guarantees.intervals import interval_of_interior, move_odds
 from fastbin.intervals import bonferroni, clopper_pearson, empirical_bernstein, hoeffding, sidak, wilson
 from fastbin.intervals.binomial import exact_ends, truncated_ends
-from fitting import as_loaded
+from fitting import as_loaded, quietly
 from oracle import REPOSITORY, Case, cases
 from reference import bounds as reference
 from reference import sets as exact_sets
@@ -525,9 +524,7 @@ def heavy(n: int = 400, scores: int = 5, **options: Any) -> fb.BinnedModel:
     rng = np.random.default_rng(n)
     places = rng.integers(0, scores, n)
     labels = rng.random(n) < np.where(places % 2, 0.95, 0.05)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fb.FastbinWarning)
-        return fb.UniformMassBinning(4, **options).fit(places / scores, labels).model_
+    return quietly(fb.UniformMassBinning(4, **options).fit, places / scores, labels).model_
 
 
 def ends_of(model: Any, level: float) -> list[tuple[float, float]]:
@@ -576,9 +573,7 @@ def test_samples_at_heavy_edges_travel_and_are_promised_in_sets() -> None:
     places = rng.integers(0, 5, 600)
     labels = rng.random(600) < np.where(places % 2, 0.95, 0.05)
     scores = np.where(segments == 2, np.arange(600) / 600, places / 5)  # no ties in the last segment
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fb.FastbinWarning)
-        models = fb.multi.SegmentedBinning(fb.UniformMassBinning(4)).fit(scores, labels, segments).model_
+    models = quietly(fb.multi.SegmentedBinning(fb.UniformMassBinning(4)).fit, scores, labels, segments).model_
     assert models[2].atom_counts is None
     hulls = {key: model._replace(atom_counts=None) for key, model in models.models.items()}
     plain = fb.ModelSet._of(hulls, kind=models.kind)

@@ -15,6 +15,7 @@ import fastbin as fb
 from fastbin import GuaranteeError, InputError, guarantees, intervals
 from fastbin.intervals.binomial import ends_of_rows
 from fastbin.intervals.finite import label_sums_of_batch, rates_of_batch
+from fitting import finished
 from hard_sets import CALIBRATORS
 from reference import sides as reference
 
@@ -243,11 +244,8 @@ def test_intervals_at_scores_have_both_sides() -> None:
 def test_a_plan_keeps_the_level_of_both_ends() -> None:
     """After stopping, the misses of both ends together are known."""
     scores, labels = calibrated(400)
-    stopped, counted = fb.decide.plan_labels(scores, n_bins=2, epsilon=0.2), fb.decide.plan_labels(scores, n_bins=2, budget=90)
-    for plan in (stopped, counted):
-        while not plan.done:
-            asked = plan.rows()
-            plan.update(asked, labels[asked])
+    goals = ({"epsilon": 0.2}, {"budget": 90})
+    stopped, counted = (finished(fb.decide.plan_labels(scores, n_bins=2, **goal), labels) for goal in goals)
     for side in ("upper", "lower"):
         np.testing.assert_array_equal(stopped.model_.interval(side=side), only(side, stopped.model_.interval()))
         assert stopped.model_.certificate(side=side).epsilon <= stopped.model_.certificate().epsilon
