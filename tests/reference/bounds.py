@@ -43,8 +43,11 @@ def sidak(alpha: float, n_bins: int) -> float:
 
 
 @cache
+@cache
 def clopper_pearson(x: int, n: int, alpha: float) -> tuple[float, float]:
     """{p : P(X >= x) > alpha / 2 and P(X <= x) > alpha / 2} (Clopper & Pearson 1934). Exactly 0 at x = 0, 1 at x = n."""
+    if n == 0:
+        return 0.0, 1.0
     half = Fraction(alpha) / 2
     lower = 0.0 if x == 0 else _largest(lambda p: 1 - binomial_cdf(x - 1, n, p) <= half)
     upper = 1.0 if x == n else _largest(lambda p: binomial_cdf(x, n, p) > half)
@@ -116,7 +119,7 @@ def certificate_radii(
     """
     radii = []
     for x, n, value in zip(label_sums, counts, values, strict=True):
-        lower, upper = clopper_pearson(x, n, level) if n > 0 else (0.0, 1.0)
+        lower, upper = clopper_pearson(x, n, level)
         radii.append(max(upper - float(value), float(value) - lower))
     return radii
 

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
-from scipy.stats import beta
 
-
-@cache
-def clopper_pearson(x: int, n: int, level: float) -> tuple[float, float]:
-    """Quantiles of the two beta laws."""
-    lower = 0.0 if x == 0 else float(beta.ppf(level / 2, x, n - x + 1))
-    upper = 1.0 if x == n else float(beta.isf(level / 2, x + 1, n - x))
-    return lower, upper
+from reference.plans import clopper_pearson
 
 
 def is_kept(q: float, above: tuple[int, int, int], sizes: tuple[int, int, int], level: float) -> bool:

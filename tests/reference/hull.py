@@ -47,7 +47,7 @@ def levels_of(fit: WholeTies, alpha: float, kind: str, *, tied: bool) -> list[fl
 def bin_interval(b: WholeBin, level: float, *, is_rest: bool = False) -> tuple[float, float]:
     """Misses the rate of the bin with probability `level` at most, whatever the law of the scores is."""
     if is_rest:
-        return _interval(b.x, b.T, level)
+        return clopper_pearson(b.x, b.T, level)
     if b.r < 2 or 8 * b.r < b.T:
         return _hull(b, level)
     of_parts = (b.r / (b.T + 1)) ** 2
@@ -57,7 +57,7 @@ def bin_interval(b: WholeBin, level: float, *, is_rest: bool = False) -> tuple[f
 
 
 def _hull(b: WholeBin, level: float) -> tuple[float, float]:
-    whole, without = _interval(b.x, b.T, level), _interval(b.x - b.f, b.T - b.r, level)
+    whole, without = clopper_pearson(b.x, b.T, level), clopper_pearson(b.x - b.f, b.T - b.r, level)
     return min(whole[0], without[0]), max(whole[1], without[1])
 
 
@@ -66,7 +66,7 @@ def three_parts(b: WholeBin, level: float) -> tuple[float, float]:
 
     Each is in an interval, and the least and the greatest rates are at corners of the box of these.
     """
-    of_atom, of_others = _interval(b.k, b.C, 0.45 * level), _interval(b.x - b.k, b.T - b.C, 0.45 * level)
+    of_atom, of_others = clopper_pearson(b.k, b.C, 0.45 * level), clopper_pearson(b.x - b.k, b.T - b.C, 0.45 * level)
     masses = truncated(b.C, b.T, b.r, 0.1 * level)
     rates = [q * h + (1 - q) * g for q in masses for h in of_atom for g in of_others]
     return min(rates), max(rates)
@@ -96,14 +96,14 @@ def intervals(fit: WholeTies, alpha: float, kind: str = "conditional") -> list[t
         return [bin_interval(b, level, is_rest=i == rest) for i, (b, level) in enumerate(zip(fit.bins, levels, strict=True))]
     level = levels[0]
     if fit.scheme == "umd":
-        return [_interval(b.x - b.y, b.T - b.r, level) for b in fit.bins]
+        return [clopper_pearson(b.x - b.y, b.T - b.r, level) for b in fit.bins]
     # The label of a boundary is averaged in every bin but the last, and is not a draw from the bin. Only the sum is kept, so
     # the other labels sum to x or to x - 1.
     found = []
     for i, b in enumerate(fit.bins):
         boundary = int(i < fit.n_bins - 1)
         own = b.T - boundary
-        found.append((_interval(max(b.x - boundary, 0), own, level)[0], _interval(min(b.x, own), own, level)[1]))
+        found.append((clopper_pearson(max(b.x - boundary, 0), own, level)[0], clopper_pearson(min(b.x, own), own, level)[1]))
     return found
 
 
@@ -169,8 +169,3 @@ def one_sided_radius(n: int, level: float) -> float:
 
 def _hoeffding(n: int, level: float) -> float:
     return 1.0 if n == 0 else math.sqrt(math.log(2.0 / level) / (2.0 * n))
-
-
-@cache
-def _interval(x: int, n: int, level: float) -> tuple[float, float]:
-    return clopper_pearson(x, n, level) if n > 0 else (0.0, 1.0)

@@ -74,7 +74,4 @@ def shares(counts: Sequence[int], bins: Sequence[int], alpha: float) -> list[flo
 def equal_intervals(models: Sequence[tuple[Sequence[int], Sequence[int]]], alpha: float) -> list[list[tuple[float, float]]]:
     """Clopper-Pearson intervals of all bins of all (label sums, counts), at Sidak's level over those that hold samples."""
     level = sidak(alpha, sum(n > 0 for _, counts in models for n in counts))
-    return [
-        [clopper_pearson(x, n, level) if n > 0 else (0.0, 1.0) for x, n in zip(sums, counts, strict=True)]
-        for sums, counts in models
-    ]
+    return [[clopper_pearson(x, n, level) for x, n in zip(sums, counts, strict=True)] for sums, counts in models]

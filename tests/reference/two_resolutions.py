@@ -196,7 +196,7 @@ def edge_bound(
         shares = bound_edges(T, r, places, lower_places, gamma)
         own_level = (1 - of_edges) * level
         x, n = labelled[b] if labelled is not None else (whole.x - whole.y, T)
-        limits = bin_interval(whole, own_level, is_rest=b == rest) if tied else _clopper_pearson(x, n, own_level)
+        limits = bin_interval(whole, own_level, is_rest=b == rest) if tied else clopper_pearson(x, n, own_level)
         mean = mean_served(served, shares)
         bounds.append(BinBound(limits, mean, shares, max(limits[1] - mean[0], mean[1] - limits[0])))
     return bounds
@@ -226,8 +226,3 @@ def inside(fit: WholeTies, scores: Sequence[float], labels: Sequence[int]) -> li
         if score not in fit.edges:
             tally[b] = (tally[b][0] + label, tally[b][1] + 1)
     return tally
-
-
-@cache
-def _clopper_pearson(x: int, n: int, level: float) -> tuple[float, float]:
-    return clopper_pearson(x, n, level) if n > 0 else (0.0, 1.0)
