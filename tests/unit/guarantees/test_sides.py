@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ OTHERS = pytest.mark.parametrize("side", ["upper", "lower"])
 FUNCTIONS = (intervals.clopper_pearson, intervals.hoeffding, intervals.empirical_bernstein, intervals.wilson)
 
 
-def model(n_bins: int = 5) -> fb.BinnedModel:
-    return fb.UniformMassBinning(n_bins=n_bins).fit(*calibrated()).model_
+@cache
+def model() -> fb.BinnedModel:
+    return fb.UniformMassBinning(n_bins=5).fit(*calibrated()).model_
 
 
 def only(side: str, ends: Any) -> Any:

@@ -18,12 +18,13 @@ from reference import class_rates as twin
 
 SOURCE, LABELS = two_normals(3000, 0.5, 0)
 TARGET, _ = two_normals(2500, 0.12, 1)
+MODEL = fb.UniformMassBinning(6).fit(SOURCE, LABELS).model_
+ROWS = {"source_scores": SOURCE, "source_labels": LABELS}
 
 
 def moved(calibrator: Any = None, **changes: Any) -> shift.LabelShift:
-    model = (calibrator or fb.UniformMassBinning(6)).fit(SOURCE, LABELS).model_
-    given: dict[str, Any] = {"method": "likelihood", "n_bootstrap": 5, **changes}
-    return shift.LabelShift(model, **given).fit(TARGET, source_scores=SOURCE, source_labels=LABELS)
+    model = MODEL if calibrator is None else calibrator.fit(SOURCE, LABELS)
+    return shift.LabelShift(model, **{"method": "likelihood", "n_bootstrap": 5, **changes}).fit(TARGET, **ROWS)
 
 
 # ------------------------------------------------------------------------------------------------- the interval
@@ -73,9 +74,8 @@ def test_label_shift_is_refuted() -> None:
         fb.GuaranteeError, match=r"label shift is refuted at level alpha=0\.1.*calibrate on labels of the target"
     ):
         rate_ends(shares, 0.1)
-    model = fb.UniformMassBinning(6).fit(SOURCE, LABELS).model_
     with pytest.raises(fb.GuaranteeError, match="label shift is refuted"):
-        shift.LabelShift(model, method="likelihood").fit(wide, source_scores=SOURCE, source_labels=LABELS)
+        shift.LabelShift(MODEL, method="likelihood").fit(wide, **ROWS)
     one = Shares.of_rows(np.array([0.5]), SOURCE, LABELS, wide)
     assert rate_ends(one, 0.1)[0] < rate_ends(one, 0.1)[1]  # a single cut can hardly be contradicted
 
@@ -145,9 +145,8 @@ def parts_of(model: fb.BinnedModel) -> dict[str, Any]:
 
 
 def test_a_model_whose_provenance_is_not_known_keeps_them_too() -> None:
-    model = fb.UniformMassBinning(6).fit(SOURCE, LABELS).model_
-    bare = fb.BinnedModel.from_parts(**parts_of(model))
-    cal = shift.LabelShift(bare, method="likelihood", n_bootstrap=5).fit(TARGET, source_scores=SOURCE, source_labels=LABELS)
+    bare = fb.BinnedModel.from_parts(**parts_of(MODEL))
+    cal = shift.LabelShift(bare, method="likelihood", n_bootstrap=5).fit(TARGET, **ROWS)
     assert bare.provenance is None
     assert n_cuts_of(cal.model_) == 9
 
@@ -210,25 +209,21 @@ def test_edges_at_samples_that_are_counted_are_not_cuts(calibrator: Any) -> None
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "source_labels is None": ({}, {"source_scores": SOURCE}),
     "source_scores is None": ({}, {"source_labels": LABELS}),
-    "source_scores is given, and method is 'labels'": (
-        {"method": "labels"},
-        {"source_scores": SOURCE, "source_labels": LABELS},
-    ),
+    "source_scores is given, and method is 'labels'": ({"method": "labels"}, ROWS),
     r"source_scores\[0\] is 1.5": ({}, {"source_scores": [1.5], "source_labels": [0]}),
     r"source_labels\[1\]": ({}, {"source_scores": [0.5, 0.5], "source_labels": [0, 2]}),
     "length": ({}, {"source_scores": [0.5, 0.5], "source_labels": [0]}),
     "cuts is given without source rows": ({"cuts": [0.5]}, {}),
-    "cuts is empty": ({"cuts": []}, {"source_scores": SOURCE, "source_labels": LABELS}),
-    r"cuts\[1\]": ({"cuts": [0.5, 0.2]}, {"source_scores": SOURCE, "source_labels": LABELS}),
+    "cuts is empty": ({"cuts": []}, ROWS),
+    r"cuts\[1\]": ({"cuts": [0.5, 0.2]}, ROWS),
 }
 
 
 @pytest.mark.parametrize("words", BAD)
 def test_bad_arguments(words: str) -> None:
     given, rows = BAD[words]
-    model = fb.UniformMassBinning(6).fit(SOURCE, LABELS).model_
     with pytest.raises((fb.InputError, fb.InputTypeError), match=words):
-        shift.LabelShift(model, **{"method": "likelihood", "n_bootstrap": 5, **given}).fit(TARGET, **rows)
+        shift.LabelShift(MODEL, **{"method": "likelihood", "n_bootstrap": 5, **given}).fit(TARGET, **rows)
 
 
 def test_scores_that_are_not_probabilities_need_cuts() -> None:
