@@ -112,6 +112,10 @@ CASES = [Case(f"case_{i}", about, (None, 0.03)[i % 2]) for i, about in enumerate
 CURVE_CASES = [Case(f"curve_{i}", about, None, ("value",)) for i, about in enumerate(CURVES)]
 
 
+def case_of(about: str) -> Case:
+    return next(case for case in CASES if case.about == about)
+
+
 class Rows(NamedTuple):
     """Rows, and what they are answered; NaN, and bin -1, in the rows that have no answer."""
 

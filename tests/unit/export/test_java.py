@@ -10,7 +10,7 @@ from pathlib import Path
 
 import compiled
 import pytest
-from compiled import CASES, CURVE_CASES, Case
+from compiled import CASES, CURVE_CASES, Case, case_of
 from exported import GREATEST, model_of, model_with_edges_of_all_sizes
 
 import fastbin as fb
@@ -19,17 +19,9 @@ from fastbin.export.form import digest_of
 pytestmark = pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
 
 EVERY = [*CASES, *CURVE_CASES]
-COMPILE = [
-    "javac",
-    "-J-XX:+UseSerialGC",
-    "-J-XX:TieredStopAtLevel=1",
-    "-Xlint:all,-options",
-    "-Werror",
-    "--release",
-    "8",
-    "-encoding",
-    "US-ASCII",
-]
+QUICK = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+COMPILE = ["javac", *(f"-J{option}" for option in QUICK), "-Xlint:all,-options", "-Werror", "--release", "8"]
+COMPILE += ["-encoding", "US-ASCII"]
 
 RUNNER = """
 import java.io.IOException;
@@ -118,13 +110,13 @@ def _build(folder: Path, cases: list[Case]) -> None:
     _compile(folder, "Runner.java")
 
 
-def _compile(folder: Path, file: str) -> None:
-    ran = subprocess.run([*COMPILE, file], cwd=folder, capture_output=True, text=True)
+def _compile(folder: Path, *files: str) -> None:
+    ran = subprocess.run([*COMPILE, *files], cwd=folder, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def _run(folder: Path, *arguments: str) -> str:
-    command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", ".", *arguments]
+    command = ["java", *QUICK, "-cp", ".", *arguments]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
@@ -165,8 +157,8 @@ def test_packages_large_tables_and_missing_cells(tmp_path: Path) -> None:
         n_samples=sum(counts),
     )  # fmt: skip
     (tmp_path / "Fine.java").write_text(fb.export.java(model, "Fine", package="org.example"), "ascii")
-    (tmp_path / "Named.java").write_text(fb.export.java(CASES[-3].model, "Named", package="org.example"), "ascii")
-    assert CASES[-3].about == "texts, keys, pool"
+    named = case_of("texts, keys, pool").model
+    (tmp_path / "Named.java").write_text(fb.export.java(named, "Named", package="org.example"), "ascii")
     greatest = model_with_edges_of_all_sizes()
     (tmp_path / "Greatest.java").write_text(fb.export.java(greatest, "Greatest", package="org.example"), "ascii")
     keys = [f"{i:03d}" + 200 * "\U0001f642" for i in range(120)]
@@ -188,17 +180,11 @@ public final class Main {
   }
 }
 """)
-    ran = subprocess.run(
-        [*COMPILE, "-d", ".", *sorted(path.name for path in tmp_path.glob("*.java"))],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    _compile(tmp_path, "-d", ".", *sorted(path.name for path in tmp_path.glob("*.java")))
     lines = _run(tmp_path, "Main").splitlines()
     assert lines[0] == digest_of(model)
     assert list(map(float, lines[1:4])) == model.predict([0.0, 0.5, 1.0]).tolist()
-    assert lines[4] == f"NaN NaN {CASES[-3].model.predict_one(0.5, 'new', 1)!r}"
+    assert lines[4] == f"NaN NaN {named.predict_one(0.5, 'new', 1)!r}"
     assert list(map(float, lines[5:8])) == greatest.predict([-GREATEST, 0.0, GREATEST]).tolist()
     assert float(lines[8]) == emoji.predict_one(0.5, keys[119])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import compiled
 import numpy as np
 import pytest
-from compiled import CASES, CURVE_CASES, Case
+from compiled import CASES, CURVE_CASES, Case, case_of
 from exported import GREATEST, model_of, model_with_edges_of_all_sizes
 
 import fastbin as fb
@@ -56,8 +56,7 @@ def test_answers_have_the_bits_of_predict(modules: Path, tmp_path: Path, case: C
 
 def _answers(folder: Path, about: str, *calls: str) -> list[object]:
     """The values of expressions in which the module of a case is called m; errors as their texts."""
-    (case,) = (case for case in CASES if case.about == about)
-    program = f"import * as m from './{case.name}.mjs';\nconst out = [];\n"
+    program = f"import * as m from './{case_of(about).name}.mjs';\nconst out = [];\n"
     for call in calls:
         program += f"try {{ out.push({call}); }} catch (error) {{ out.push(String(error)); }}\n"
     program += "console.log(JSON.stringify(out.map((one) => Number.isNaN(one) ? 'NaN' : one)));\n"
@@ -102,13 +101,11 @@ def test_what_is_no_cell_has_no_answer(modules: Path) -> None:
 
 
 def test_numbers_and_bigints_name_the_same_cells(modules: Path) -> None:
-    (case,) = (case for case in CASES if case.about == "integers, keys, pool")
-    cells = (0, -3, 2**53 - 1, 17)
-    expected = [case.model.predict_one(0.3, cell, 7) for cell in cells]
-    assert _answers(modules, case.about, *(f"m.predict({cell}, 0.3, 7n)" for cell in cells), "m.predict(-0, 0.3, 7n)") == [
-        *expected, expected[0],
-    ]  # fmt: skip
-    assert _answers(modules, case.about, *(f"m.predict({cell}n, 0.3, 7n)" for cell in cells)) == expected
+    about, cells = "integers, keys, pool", (0, -3, 2**53 - 1, 17)
+    expected = [case_of(about).model.predict_one(0.3, cell, 7) for cell in cells]
+    of_numbers = _answers(modules, about, *(f"m.predict({cell}, 0.3, 7n)" for cell in (*cells, "-0")))
+    assert of_numbers == [*expected, expected[0]]
+    assert _answers(modules, about, *(f"m.predict({cell}n, 0.3, 7n)" for cell in cells)) == expected
 
 
 def test_arrays_are_scored_by_map(modules: Path) -> None:
@@ -120,6 +117,6 @@ def test_arrays_are_scored_by_map(modules: Path) -> None:
 
 
 def test_a_module_can_stand_in_a_page() -> None:
-    (case,) = (case for case in CASES if case.about == "texts")
-    assert "</script>" in case.model
-    assert "</script" not in fb.export.javascript(case.model)
+    models = case_of("texts").model
+    assert "</script>" in models
+    assert "</script" not in fb.export.javascript(models)

@@ -107,12 +107,11 @@ def test_integers_beyond_the_reach_of_doubles_are_rounded_first(engine: Engine) 
     assert answers_of(engine, fb.export.sql(model, "p", dialect=engine.dialect)) == expected.tolist()
 
 
-def test_texts_in_sqlite_have_no_answer(fitted: fb.UniformMassBinning) -> None:
+@pytest.mark.parametrize("dialect", ["sqlite"])
+def test_texts_in_sqlite_have_no_answer(engine: Engine, fitted: fb.UniformMassBinning) -> None:
     """A column of texts would be compared with numbers as texts: '1e-3' lies above '0.9' then."""
-    engine = SQLite()
     engine.load({"p": pa.array(["0.5", "1e-3", "abc", "", None])})
     assert answers_of(engine, fb.export.sql(fitted, "p", dialect="sqlite")) == [None] * 5
-    engine.connection.close()
 
 
 @dialects
@@ -323,8 +322,8 @@ def test_quotients_of_sqlite_are_exact(value: float) -> None:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("dialect", EMBEDDED)
-def test_numbers_are_read_back(dialect: str) -> None:
+@dialects
+def test_numbers_are_read_back(engine: Engine) -> None:
     """Doubles of all magnitudes, each by its 64 bits."""
     from fastbin.export.dialects import DIALECTS
 
@@ -332,16 +331,12 @@ def test_numbers_are_read_back(dialect: str) -> None:
     doubles = rng.integers(-(2**63), 2**63 - 1, 3000).view(np.float64)
     tiny = np.ldexp(rng.random(500), -1040)
     doubles = np.concatenate([doubles[np.isfinite(doubles)], tiny, 10.0 ** rng.uniform(-330, 308, 500)])
-    engine = EMBEDDED[dialect]()
-    engine.load({"p": [0.0]})
-    number = DIALECTS[dialect].number
+    number = DIALECTS[engine.dialect].number
     found: list[float] = []
     for part in np.array_split(doubles, 40):
         expression = " ".join(f"WHEN i = {at} THEN {number(float(double))}" for at, double in enumerate(part))
         engine.load({"p": [0.0] * len(part)})
         found += answers_of(engine, f"CASE {expression} ELSE NULL END")
-    if hasattr(engine, "connection"):
-        engine.connection.close()
     np.testing.assert_array_equal(bits(np.array(found) + 0.0), bits(doubles + 0.0))
 
 
@@ -415,22 +410,18 @@ def test_trees_end_at_a_thousand_steps(engine: Engine) -> None:
     assert "width_bucket" in fb.export.sql(even_model(1001), dialect="postgresql")
 
 
+@dialects
 @pytest.mark.parametrize("name", [name for name in NEED_KEYS if "clips" in name])
-def test_moved_scores_meet_the_keys_of_the_ends(name: str) -> None:
+def test_moved_scores_meet_the_keys_of_the_ends(engine: Engine, name: str) -> None:
     """A score below the range is moved to its lower end, where models with many zeros have all their edges."""
     model = model_of(name)
     assert (model.edges == 0.0).sum() > 1
     keys = np.concatenate([model.edge_keys, model.edge_keys - np.uint64(1)])
     expected = model.predict(np.full(len(keys), -3.0), tie_keys=keys).tolist()
     assert len(set(expected)) > 1
-    for dialect in EMBEDDED:
-        engine = EMBEDDED[dialect]()
-        engine.load({"p": np.full(len(keys), -3.0), "k": as_texts(keys)})
-        assert answers_of(engine, fb.export.sql(model, tie_key="k", dialect=dialect)) == expected
-        if dialect in WITH_TABLES:
-            made = fb.export.sql(model, tie_key="k", dialect=dialect, style="join")
-            assert answers_of(engine, made) == expected
-            engine.connection.close()
+    engine.load({"p": np.full(len(keys), -3.0), "k": as_texts(keys)})
+    for style in ("auto", "join") if engine.dialect in WITH_TABLES else ("auto",):
+        assert answers_of(engine, fb.export.sql(model, tie_key="k", dialect=engine.dialect, style=style)) == expected
 
 
 @pytest.mark.sampled

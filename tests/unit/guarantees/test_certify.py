@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from simulation.evidence import Fitted, fitted, uniform_mass
 from wordings import refused
 
-import fastbin
 import fastbin as fb
 from fastbin import GuaranteeError, InputError, guarantees, intervals
 from fastbin._fit.tally import linf_isotonic
@@ -281,7 +280,7 @@ def test_a_fitted_model_is_evidence() -> None:
     scores = rng.random(2000)
     labels = rng.random(2000) < scores
     for scheme in ("umd", "ze", "umb", "ums"):
-        model = fastbin.UniformMassBinning(n_bins=10, scheme=scheme, seed=1).fit(scores, labels).model_
+        model = fb.UniformMassBinning(n_bins=10, scheme=scheme, seed=1).fit(scores, labels).model_
         certificate = guarantees.certify(model)
         assert certificate.scheme == scheme
         assert certificate == model.certificate()
