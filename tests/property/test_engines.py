@@ -23,7 +23,7 @@ from fastbin.tables import opening as tables
 from fastbin.tables import replay
 from hard_sets import CALIBRATORS, FEWER_BINS, NAMES, hard_set, local_model
 
-pytestmark = [pytest.mark.filterwarnings(text) for text in FEWER_BINS]
+pytestmark = pytest.mark.filterwarnings(*FEWER_BINS)
 
 
 def in_duckdb(table: pa.Table) -> Any:

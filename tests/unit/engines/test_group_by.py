@@ -24,10 +24,7 @@ from fastbin.tables.sql import DuckDBTable
 from fitting import bare
 from hard_sets import CALIBRATORS, FEWER_BINS, NAMES, HardSet, hard_set, local_model
 
-pytestmark = [
-    *(pytest.mark.filterwarnings(text) for text in FEWER_BINS),
-    pytest.mark.filterwarnings("ignore:Dask support is moving out of Narwhals:FutureWarning"),
-]
+pytestmark = pytest.mark.filterwarnings(*FEWER_BINS, "ignore:Dask support is moving out of Narwhals:FutureWarning")
 
 
 def _dask(frame: pd.DataFrame) -> Any:

@@ -19,10 +19,7 @@ from fastbin.tables import opening as tables
 from fastbin.tables.sql import DuckDBTable
 from hard_sets import FEWER_BINS
 
-pytestmark = [
-    *(pytest.mark.filterwarnings(text) for text in FEWER_BINS),
-    pytest.mark.filterwarnings("ignore:Dask support is moving out of Narwhals:FutureWarning"),
-]
+pytestmark = pytest.mark.filterwarnings(*FEWER_BINS, "ignore:Dask support is moving out of Narwhals:FutureWarning")
 
 
 # ---------------------------------------------------------------------- names and indices

@@ -18,10 +18,7 @@ from engine_rows import CALIBRATOR, COLUMNS, LABELS, MODEL, SCORES, SEGMENTS, SE
 import fastbin as fb
 from hard_sets import FEWER_BINS
 
-pytestmark = [
-    *(pytest.mark.filterwarnings(text) for text in FEWER_BINS),
-    pytest.mark.filterwarnings("ignore:Dask support is moving out of Narwhals:FutureWarning"),
-]
+pytestmark = pytest.mark.filterwarnings(*FEWER_BINS, "ignore:Dask support is moving out of Narwhals:FutureWarning")
 
 
 # ---------------------------------------------------------------------- types and values

@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -193,22 +194,13 @@ def test_hoeffding_forms_equal_the_reference(n: int, n_bins: int, alpha: float, 
     if n < 2 * n_bins:
         refused(GuaranteeError, "need n >= 2 n_bins", guarantees.epsilon, n, n_bins, alpha, bound="hoeffding")
         return
-    pairs = [
-        (
-            guarantees.epsilon(n, n_bins, alpha, bound="hoeffding", delta=delta),
-            formulas.umd_conditional(n, n_bins, alpha, delta),
-        ),
-        (guarantees.epsilon(n, n_bins, alpha, bound="hoeffding", scheme="umb"), formulas.ze_conditional(n, n_bins, alpha)),
-        (
-            guarantees.epsilon(n, n_bins, alpha, "marginal", "hoeffding", delta=delta),
-            formulas.umd_marginal(n, n_bins, alpha, delta),
-        ),
-        (
-            guarantees.epsilon(n, n_bins, alpha, "expected-ece", "hoeffding", delta=delta),
-            formulas.expected_ece(n, n_bins, delta),
-        ),
-    ]
-    for found, expected in pairs:
+    epsilon = partial(guarantees.epsilon, n, n_bins, alpha, bound="hoeffding")
+    for found, expected in (
+        (epsilon(delta=delta), formulas.umd_conditional(n, n_bins, alpha, delta)),
+        (epsilon(scheme="umb"), formulas.ze_conditional(n, n_bins, alpha)),
+        (epsilon(kind="marginal", delta=delta), formulas.umd_marginal(n, n_bins, alpha, delta)),
+        (epsilon(kind="expected-ece", delta=delta), formulas.expected_ece(n, n_bins, delta)),
+    ):
         assert found == pytest.approx(expected, rel=1e-12)
 
 

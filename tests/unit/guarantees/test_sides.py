@@ -74,10 +74,7 @@ def test_one_side_is_narrower_and_that_of_twice_the_level_at_the_least(function:
 
 
 def test_formulas_of_one_side() -> None:
-    (_, high), (low, _) = (
-        intervals.hoeffding([30], [100], 0.1, side="upper")[0],
-        intervals.hoeffding([30], [100], 0.1, side="lower")[0],
-    )
+    (_, high), (low, _) = (intervals.hoeffding([30], [100], 0.1, side=side)[0] for side in ("upper", "lower"))
     assert (high - 0.3, 0.3 - low) == pytest.approx((np.sqrt(np.log(10.0) / 200.0),) * 2)
     (_, high) = intervals.empirical_bernstein([30], [1000], 0.1, side="upper")[0]
     assert high - 0.03 == pytest.approx(np.sqrt(2 * 0.03 * 0.97 * np.log(20.0) / 1000) + 3 * np.log(20.0) / 1000)
