@@ -26,6 +26,7 @@ from exported_curves import hard_curve_scores
 import fastbin as fb
 from fastbin._fit.calibrator import Calibrator
 from fastbin.export import SqlTables
+from fastbin.export.dialects import DIALECTS
 from fastbin.model import BinnedModel
 
 Array = npt.NDArray[Any]
@@ -422,6 +423,21 @@ def check_columns_of_floats_and_integers(engine: Engine, model: BinnedModel, mad
     for column in (floats, np.array([0, 1, 1])):
         engine.load({"p": column})
         assert answers_of(engine, made) == model.predict(column.astype(np.float64)).tolist()
+
+
+def check_numbers(engine: Engine) -> None:
+    """Doubles of all magnitudes are read back, each by its 64 bits."""
+    rng = np.random.default_rng(11)
+    doubles = rng.integers(-(2**63), 2**63 - 1, 3000).view(np.float64)
+    tiny, even = np.ldexp(rng.random(500), -1040), rng.random(500)
+    doubles = np.concatenate([doubles[np.isfinite(doubles)], tiny, even, 10.0 ** rng.uniform(-330, 308, 500)])
+    number = DIALECTS[engine.dialect].number
+    found: list[float] = []
+    for part in np.array_split(doubles, 45):
+        expression = " ".join(f"WHEN i = {at} THEN {number(float(double))}" for at, double in enumerate(part))
+        engine.load({"p": [0.0] * len(part)})
+        found += answers_of(engine, f"CASE {expression} ELSE NULL END")
+    np.testing.assert_array_equal(bits(np.array(found) + 0.0), bits(doubles + 0.0))
 
 
 # What a literal, a pattern or a collation could take for something else.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from exported import MODELS, bits, model_of
+from exported import MODELS, model_of
 from exported_curves import CURVES, LINES, curve_model_of
 from sql_engines import (
     AWKWARD,
@@ -24,6 +24,7 @@ from sql_engines import (
     Engine,
     answers_of,
     check_columns_of_floats_and_integers,
+    check_numbers,
     check_set,
     find_mariadb,
     mariadb,
@@ -32,7 +33,6 @@ from sql_engines import (
 )
 
 import fastbin as fb
-from fastbin.export.dialects import DIALECTS
 
 pytestmark = pytest.mark.slow
 
@@ -111,14 +111,4 @@ def test_sets(engine: Engine, keys: Any, keyed: bool, unknown: str) -> None:
 
 
 def test_numbers_are_read_back(engine: Engine) -> None:
-    """Doubles of all magnitudes, each by its 64 bits."""
-    rng = np.random.default_rng(11)
-    doubles = rng.integers(-(2**63), 2**63 - 1, 3000).view(np.float64)
-    doubles = np.concatenate([doubles[np.isfinite(doubles)], np.ldexp(rng.random(500), -1040), rng.random(500)])
-    number = DIALECTS[engine.dialect].number
-    found: list[float] = []
-    for part in np.array_split(doubles, 40):
-        expression = " ".join(f"WHEN i = {at} THEN {number(float(double))}" for at, double in enumerate(part))
-        engine.load({"p": [0.0] * len(part)})
-        found += answers_of(engine, f"CASE {expression} ELSE NULL END")
-    np.testing.assert_array_equal(bits(np.array(found) + 0.0), bits(doubles + 0.0))
+    check_numbers(engine)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from exported import MODELS, NEED_KEYS, bits, hard_rows, model_of
 from exported_curves import CURVES, LINES, curve_model_of
-from sql_engines import EMBEDDED, DuckDB, Engine, SQLite, answers_of, as_texts, load_rows, n_differing
+from sql_engines import EMBEDDED, DuckDB, Engine, SQLite, answers_of, as_texts, check_numbers, load_rows, n_differing
 from wordings import refuses
 
 import fastbin as fb
@@ -324,20 +324,7 @@ def test_quotients_of_sqlite_are_exact(value: float) -> None:
 @pytest.mark.sampled
 @dialects
 def test_numbers_are_read_back(engine: Engine) -> None:
-    """Doubles of all magnitudes, each by its 64 bits."""
-    from fastbin.export.dialects import DIALECTS
-
-    rng = np.random.default_rng(11)
-    doubles = rng.integers(-(2**63), 2**63 - 1, 3000).view(np.float64)
-    tiny = np.ldexp(rng.random(500), -1040)
-    doubles = np.concatenate([doubles[np.isfinite(doubles)], tiny, 10.0 ** rng.uniform(-330, 308, 500)])
-    number = DIALECTS[engine.dialect].number
-    found: list[float] = []
-    for part in np.array_split(doubles, 40):
-        expression = " ".join(f"WHEN i = {at} THEN {number(float(double))}" for at, double in enumerate(part))
-        engine.load({"p": [0.0] * len(part)})
-        found += answers_of(engine, f"CASE {expression} ELSE NULL END")
-    np.testing.assert_array_equal(bits(np.array(found) + 0.0), bits(doubles + 0.0))
+    check_numbers(engine)
 
 
 # ------------------------------------------------------------------------------------------------- what is refused
