@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(_WIN32)
+#define setenv(name, value, overwrite) _putenv_s(name, value)
+#endif
+
 #define MOST_PRINTED 20
 
 static long n_passed, n_failed;

@@ -63,4 +63,14 @@ static inline void seal(bytes *b) {
   put(b, b->size - 8, state, 8);
 }
 
+/* The offset of the payload of a section. */
+static inline size_t payload_of(const bytes *b, const char *tag) {
+  size_t at = 24;
+  while (memcmp(b->at + at, tag, 4) != 0) {
+    at += 16 + ((size_t)get(b, at + 8, 8) + 7) / 8 * 8;
+    REQUIRE(at < b->size - 8);
+  }
+  return at + 16;
+}
+
 #endif /* FASTBIN_TESTS_MODEL_BYTES_H */

@@ -120,6 +120,15 @@ static inline fastbin_set_spec vector_set_spec(void) {
   return spec;
 }
 
+/* What creating answers. */
+static inline fastbin_status status_of(const fastbin_set_spec *spec) {
+  fastbin_set *set = (fastbin_set *)(void *)&n_passed;
+  fastbin_status status = fastbin_set_create(spec, &set);
+  CHECK((status == FASTBIN_OK) == (set != NULL));
+  fastbin_set_free(set);
+  return status;
+}
+
 static inline fastbin_set *must_create_set(const fastbin_set_spec *spec) {
   fastbin_set *set;
   REQUIRE(fastbin_set_create(spec, &set) == FASTBIN_OK);

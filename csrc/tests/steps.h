@@ -6,23 +6,10 @@
 #ifndef FASTBIN_TESTS_STEPS_H
 #define FASTBIN_TESTS_STEPS_H
 
-#include "check.h"
+#include "models.h"
 #include "specs.h"
 
 #define MOST_STEPS 80
-
-static inline fastbin_model *must_create(const fastbin_model_spec *spec) {
-  fastbin_model *model;
-  REQUIRE(fastbin_model_create(spec, &model) == FASTBIN_OK);
-  return model;
-}
-
-static inline fastbin_model_spec describe(const fastbin_model *model) {
-  fastbin_model_spec spec;
-  spec.struct_size = sizeof spec;
-  REQUIRE(fastbin_model_describe(model, &spec) == FASTBIN_OK);
-  return spec;
-}
 
 /* Random steps in random bins, with edges that repeat, and random keys if wished. The arrays are static. */
 static inline fastbin_model_spec random_spec(int n_steps, int n_bins, int with_keys) {

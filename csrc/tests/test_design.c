@@ -4,38 +4,10 @@
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #include "model_bytes.h"
+#include "models.h"
 #include "specs.h"
 
 #define N 1300
-
-static fastbin_status create(const fastbin_model_spec *spec) {
-  fastbin_model *model = (fastbin_model *)(void *)&n_passed;
-  fastbin_status status = fastbin_model_create(spec, &model);
-  CHECK((status == FASTBIN_OK) == (model != NULL));
-  fastbin_model_free(model);
-  return status;
-}
-
-static fastbin_model *must_create(const fastbin_model_spec *spec) {
-  fastbin_model *model;
-  REQUIRE(fastbin_model_create(spec, &model) == FASTBIN_OK);
-  return model;
-}
-
-static fastbin_model_spec describe(const fastbin_model *model) {
-  fastbin_model_spec seen;
-  seen.struct_size = sizeof seen;
-  REQUIRE(fastbin_model_describe(model, &seen) == FASTBIN_OK);
-  return seen;
-}
-
-#define REFUSES(assignment, expected)            \
-  do {                                           \
-    fastbin_model_spec spec = decided_spec();    \
-    CHECK(create(&spec) == FASTBIN_OK);          \
-    spec.assignment;                             \
-    CHECK(create(&spec) == expected);            \
-  } while (0)
 
 static void test_parts_come_back(void) {
   fastbin_model_spec spec = decided_spec(), seen;
@@ -69,13 +41,13 @@ static void test_equal_models_have_equal_bytes(void) {
 }
 
 static void test_refused_sampling(void) {
-  REFUSES(sampling_rate = -0.125, FASTBIN_ERROR_ORIGIN);
-  REFUSES(sampling_rate = 1.5, FASTBIN_ERROR_ORIGIN);
-  REFUSES(sampling_rate = NAN, FASTBIN_ERROR_ORIGIN);
-  REFUSES(sampling_rate = INFINITY, FASTBIN_ERROR_ORIGIN);
-  REFUSES(odds_ratio = 1.0, FASTBIN_ERROR_ORIGIN); /* values that were not moved by it */
-  REFUSES(sampling_rate = 1.0, FASTBIN_ERROR_ORIGIN);
-  REFUSES(sampling_rate = 0.0, FASTBIN_OK);
+  REFUSES(decided_spec(), sampling_rate = -0.125, FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), sampling_rate = 1.5, FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), sampling_rate = NAN, FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), sampling_rate = INFINITY, FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), odds_ratio = 1.0, FASTBIN_ERROR_ORIGIN); /* values that were not moved by it */
+  REFUSES(decided_spec(), sampling_rate = 1.0, FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), sampling_rate = 0.0, FASTBIN_OK);
   fastbin_model_spec spec = full_spec(); /* moved to class rates */
   spec.sampling_rate = spec.odds_ratio;
   CHECK(create(&spec) == FASTBIN_ERROR_ORIGIN);
@@ -90,47 +62,37 @@ static void test_refused_designs(void) {
   static const int64_t few[] = {4, 5}, negative[] = {-1, 60}, many[] = {4, (INT64_C(1) << 53) - 4};
   static const int64_t more[] = {4, (INT64_C(1) << 53) - 3};
   static const int64_t overflowing[] = {INT64_MAX, INT64_MAX};
-  REFUSES(pool_counts = few, FASTBIN_ERROR_TALLY);
-  REFUSES(pool_counts = negative, FASTBIN_ERROR_TALLY);
-  REFUSES(pool_counts = many, FASTBIN_OK);
-  REFUSES(pool_counts = more, FASTBIN_ERROR_TALLY);
-  REFUSES(pool_counts = overflowing, FASTBIN_ERROR_TALLY);
-  REFUSES(pool_counts = NULL, FASTBIN_OK);
-  REFUSES(population_counts = few, FASTBIN_ERROR_TALLY);
-  REFUSES(population_counts = more, FASTBIN_ERROR_TALLY);
-  REFUSES(population_counts = NULL, FASTBIN_OK);
-  REFUSES(counts = spec.label_sums = NULL, FASTBIN_ERROR_TALLY); /* of no tally */
+  REFUSES(decided_spec(), pool_counts = few, FASTBIN_ERROR_TALLY);
+  REFUSES(decided_spec(), pool_counts = negative, FASTBIN_ERROR_TALLY);
+  REFUSES(decided_spec(), pool_counts = many, FASTBIN_OK);
+  REFUSES(decided_spec(), pool_counts = more, FASTBIN_ERROR_TALLY);
+  REFUSES(decided_spec(), pool_counts = overflowing, FASTBIN_ERROR_TALLY);
+  REFUSES(decided_spec(), pool_counts = NULL, FASTBIN_OK);
+  REFUSES(decided_spec(), population_counts = few, FASTBIN_ERROR_TALLY);
+  REFUSES(decided_spec(), population_counts = more, FASTBIN_ERROR_TALLY);
+  REFUSES(decided_spec(), population_counts = NULL, FASTBIN_OK);
+  REFUSES(decided_spec(), counts = spec.label_sums = NULL, FASTBIN_ERROR_TALLY); /* of no tally */
 }
 
 static void test_refused_decisions(void) {
   static const char text[FASTBIN_MAX_DECISION_SIZE + 1] = "x";
-  REFUSES(accept_above = NAN, FASTBIN_ERROR_ORIGIN);
-  REFUSES(reject_below = NAN, FASTBIN_ERROR_ORIGIN);
-  REFUSES(reject_below = nextafter(0.75, 1.0), FASTBIN_ERROR_ORIGIN); /* bands that overlap */
-  REFUSES(reject_below = 0.75, FASTBIN_OK);
-  REFUSES(accept_above = INFINITY, FASTBIN_OK);
-  REFUSES(reject_below = -INFINITY, FASTBIN_OK);
-  REFUSES(accept_above = spec.reject_below = INFINITY, FASTBIN_ERROR_ORIGIN);
-  REFUSES(accept_above = spec.reject_below = -INFINITY, FASTBIN_ERROR_ORIGIN);
-  REFUSES(decision = NULL, FASTBIN_ERROR_ARGUMENT);
-  REFUSES(decision_size = 0, FASTBIN_ERROR_ARGUMENT); /* thresholds of no decision */
-  REFUSES(decision = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), accept_above = NAN, FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), reject_below = NAN, FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), reject_below = nextafter(0.75, 1.0), FASTBIN_ERROR_ORIGIN); /* bands that overlap */
+  REFUSES(decided_spec(), reject_below = 0.75, FASTBIN_OK);
+  REFUSES(decided_spec(), accept_above = INFINITY, FASTBIN_OK);
+  REFUSES(decided_spec(), reject_below = -INFINITY, FASTBIN_OK);
+  REFUSES(decided_spec(), accept_above = spec.reject_below = INFINITY, FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), accept_above = spec.reject_below = -INFINITY, FASTBIN_ERROR_ORIGIN);
+  REFUSES(decided_spec(), decision = NULL, FASTBIN_ERROR_ARGUMENT);
+  REFUSES(decided_spec(), decision_size = 0, FASTBIN_ERROR_ARGUMENT); /* thresholds of no decision */
+  REFUSES(decided_spec(), decision = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", FASTBIN_ERROR_ORIGIN);
   fastbin_model_spec spec = decided_spec();
   spec.decision = text;
   spec.decision_size = sizeof text - 1;
   CHECK(create(&spec) == FASTBIN_OK);
   spec.decision_size = sizeof text;
   CHECK(create(&spec) == FASTBIN_ERROR_ORIGIN);
-}
-
-/* The offset of the payload of a section. */
-static size_t payload_of(const bytes *b, const char *tag) {
-  size_t at = 24;
-  while (memcmp(b->at + at, tag, 4) != 0) {
-    at += 16 + ((size_t)get(b, at + 8, 8) + 7) / 8 * 8;
-    REQUIRE(at < b->size - 8);
-  }
-  return at + 16;
 }
 
 static fastbin_status status_in(const char *tag, size_t offset, uint64_t number, int width) {

@@ -4,7 +4,7 @@
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #define _POSIX_C_SOURCE 200809L
-#include "check.h"
+#include "models.h"
 #include "specs.h"
 
 #if !defined(_WIN32)
@@ -22,12 +22,6 @@ static const char *in_folder(const char *name) {
   static char path[8192];
   snprintf(path, sizeof path, "%s/%s", folder, name);
   return path;
-}
-
-static fastbin_model *must_create(const fastbin_model_spec *spec) {
-  fastbin_model *model;
-  REQUIRE(fastbin_model_create(spec, &model) == FASTBIN_OK);
-  return model;
 }
 
 /* n_bins of the model in a file, or minus the status. */

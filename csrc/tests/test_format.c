@@ -226,16 +226,6 @@ static void test_sections_of_later_versions(void) {
   CHECK(status_with_section("TALY", 0) == FASTBIN_ERROR_CONTENT); /* not the size of two bins */
 }
 
-/* The offset of the payload of a section. */
-static size_t payload_of(const bytes *b, const char *tag) {
-  size_t at = 24;
-  while (memcmp(b->at + at, tag, 4) != 0) {
-    at += 16 + ((size_t)get(b, at + 8, 8) + 7) / 8 * 8;
-    REQUIRE(at < b->size - 8);
-  }
-  return at + 16;
-}
-
 /* The same as status_with(), at an offset in a section. */
 static fastbin_status status_in(const fastbin_model_spec *spec, const char *tag, size_t offset, uint64_t number, int width) {
   bytes b = bytes_of(spec);

@@ -4,17 +4,12 @@
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #include "model_bytes.h"
+#include "models.h"
 #include "specs.h"
 
 #include <float.h>
 
 #define N 2000
-
-static fastbin_model *must_create(const fastbin_model_spec *spec) {
-  fastbin_model *model;
-  REQUIRE(fastbin_model_create(spec, &model) == FASTBIN_OK);
-  return model;
-}
 
 static double predict(const fastbin_model *model, double score) {
   double value;
@@ -189,22 +184,6 @@ static void test_batches(void) {
     fastbin_model_free(model);
   }
 }
-
-static fastbin_status create(const fastbin_model_spec *spec) {
-  fastbin_model *model = (fastbin_model *)(void *)&n_passed;
-  fastbin_status status = fastbin_model_create(spec, &model);
-  CHECK((status == FASTBIN_OK) == (model != NULL));
-  fastbin_model_free(model);
-  return status;
-}
-
-#define REFUSES(spec_maker, assignment, expected)      \
-  do {                                                 \
-    fastbin_model_spec spec = spec_maker;              \
-    CHECK(create(&spec) == FASTBIN_OK);                \
-    spec.assignment;                                   \
-    CHECK(create(&spec) == expected);                  \
-  } while (0)
 
 static void test_refusals(void) {
   static const double falling[] = {-2, -1, 0, 2, 0.5, -0.375, 0, 1, 0}, repeated[] = {0, -1, 0, 0, 0.5, -0.375, 2, 1, 0};

@@ -3,7 +3,7 @@
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
-#include "check.h"
+#include "models.h"
 #include "specs.h"
 
 #include <float.h>
@@ -252,22 +252,6 @@ static void test_struct_sizes(void) {
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Refusals: a good spec with one thing wrong                                                                    */
 /* ------------------------------------------------------------------------------------------------------------- */
-
-static fastbin_status create(const fastbin_model_spec *spec) {
-  fastbin_model *model = (fastbin_model *)(void *)&n_passed; /* not NULL, to see that it becomes so */
-  fastbin_status status = fastbin_model_create(spec, &model);
-  CHECK((status == FASTBIN_OK) == (model != NULL));
-  fastbin_model_free(model);
-  return status;
-}
-
-#define REFUSES(spec_maker, assignment, expected)      \
-  do {                                                 \
-    fastbin_model_spec spec = spec_maker;              \
-    CHECK(create(&spec) == FASTBIN_OK);                \
-    spec.assignment;                                   \
-    CHECK(create(&spec) == expected);                  \
-  } while (0)
 
 static void test_refused_shapes(void) {
   REFUSES(full_spec(), kind = -1, FASTBIN_ERROR_ARGUMENT);

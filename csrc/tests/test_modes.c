@@ -10,10 +10,6 @@
 #include "modes.h"
 #include "specs.h"
 
-#if defined(_WIN32)
-#define setenv(name, value, overwrite) _putenv_s(name, value)
-#endif
-
 #define N_SCORES 530 /* more than a block of the batch code */
 
 static const char *const builds[] = {"baseline", "avx2", "avx512", "gathers"};

@@ -3,7 +3,7 @@
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
-#include "check.h"
+#include "models.h"
 #include "specs.h"
 
 #include <errno.h>
@@ -16,12 +16,6 @@ static fastbin_rows rows_of(void *scores, size_t n) {
   fastbin_rows rows = rows_over(NULL, n);
   rows.scores = scores;
   return rows;
-}
-
-static fastbin_model *must_create(const fastbin_model_spec *spec) {
-  fastbin_model *model;
-  REQUIRE(fastbin_model_create(spec, &model) == FASTBIN_OK);
-  return model;
 }
 
 /* Eight bins on [0, 1] whose edges, eighths, split ties in the middle. Its arrays are static. */

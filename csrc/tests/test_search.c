@@ -8,10 +8,6 @@
 #include "draws.h"
 #include "specs.h"
 
-#if defined(_WIN32)
-#define setenv(name, value, overwrite) _putenv_s(name, value)
-#endif
-
 static const char *const builds[] = {"baseline", "avx2", "avx512", "gathers"};
 #define N_BUILDS 4
 

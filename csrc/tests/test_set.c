@@ -9,14 +9,6 @@
 /* Making and showing                                                                                            */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static fastbin_status status_of(const fastbin_set_spec *spec) {
-  fastbin_set *set = (fastbin_set *)(void *)&n_passed;
-  fastbin_status status = fastbin_set_create(spec, &set);
-  CHECK((status == FASTBIN_OK) == (set != NULL));
-  fastbin_set_free(set);
-  return status;
-}
-
 static int same_models(const fastbin_model *one, const fastbin_model *other) {
   unsigned char bytes[4096], others[4096];
   size_t size = fastbin_model_size(one);

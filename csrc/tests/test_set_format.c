@@ -156,16 +156,6 @@ static void test_accidents(void) {
 /* Contradictions behind valid checksums                                                                         */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* The offset of the payload of a section. */
-static size_t payload_of(const bytes *b, const char *tag) {
-  size_t at = 24;
-  while (memcmp(b->at + at, tag, 4) != 0) {
-    at += 16 + ((size_t)get(b, at + 8, 8) + 7) / 8 * 8;
-    REQUIRE(at < b->size - 8);
-  }
-  return at + 16;
-}
-
 /* With the number at an offset in a section. */
 static fastbin_status status_in(const fastbin_set_spec *spec, const char *tag, size_t offset, uint64_t number, int width) {
   bytes b = set_bytes_of(spec);

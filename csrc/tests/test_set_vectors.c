@@ -6,13 +6,13 @@
  *
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
-#include "check.h"
 #include "fastbin.h"
 #include "modes.h"
+#include "words.h"
 
 #include <math.h>
 
-enum { MAX_LINE = 4096, MAX_BYTES = 1 << 17, MAX_ROWS = 4096 };
+enum { MAX_BYTES = 1 << 17, MAX_ROWS = 4096 };
 
 /* Rows that share one call. */
 typedef struct block {
@@ -42,18 +42,6 @@ static int same_value(int32_t number, double a, double b) {
   REQUIRE(fastbin_model_describe(set.models[number == -1 ? set.pool : number], &spec) == FASTBIN_OK);
   return spec.delta > 0.0 && fegetround() != FE_TONEAREST && fabs(a - b) <= 1e-12;
 }
-
-/* The words of a line, one after the other. */
-static char *cursor;
-static const char *next_word(void) {
-  char *start = cursor;
-  while (*cursor != '\0' && *cursor != ' ') ++cursor;
-  if (*cursor == ' ') *cursor++ = '\0';
-  return start;
-}
-static double next_double(void) { return strtod(next_word(), NULL); }
-static uint64_t next_u64(void) { return strtoull(next_word(), NULL, 16); }
-static int64_t next_i64(void) { return strtoll(next_word(), NULL, 10); }
 
 /* Bytes in hexadecimal; "-" for none. */
 static size_t next_bytes(unsigned char *to, size_t room) {
@@ -136,8 +124,9 @@ static void read_refusal(void) {
   CHECK((int64_t)fastbin_set_predict_one(current.set, number, score, 0, &value) == next_i64() && value != value);
 }
 
-static void read_line(void) {
+static void read_line(const char *line) {
   const char *keyword = next_word();
+  (void)line;
   if (strcmp(keyword, "set") == 0) {
     finish_set();
     memset(&current, 0, sizeof current);
@@ -168,25 +157,14 @@ static void read_line(void) {
 }
 
 int main(int argc, char **argv) {
-  static char line[MAX_LINE];
-  FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
-  if (!file || !fgets(line, sizeof line, file) || strcmp(line, "fastbin-set-vectors 1\n") != 0) {
-    fprintf(stderr, "usage: test_set_vectors PATH-TO/sets.txt\n");
-    return 2;
-  }
+  FILE *file = open_vectors(argc, argv, "fastbin-set-vectors 1\n");
   /* In every floating-point environment. */
   for (int mode = 0; mode < N_MODES; mode++) {
     enter_mode(mode);
-    while (fgets(line, sizeof line, file)) {
-      line[strcspn(line, "\n")] = '\0';
-      if (line[0] == '\0' || line[0] == '#') continue;
-      cursor = line;
-      read_line();
-    }
+    read_lines(file, read_line);
     finish_set();
     current.set = NULL;
     leave_mode();
-    rewind(file);
   }
   fclose(file);
   CHECK(n_passed > 1000);

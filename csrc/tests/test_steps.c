@@ -77,22 +77,6 @@ static void test_equal_models_have_equal_bytes(void) {
 /* Refusals                                                                                                      */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static fastbin_status create(const fastbin_model_spec *spec) {
-  fastbin_model *model = (fastbin_model *)(void *)&n_passed;
-  fastbin_status status = fastbin_model_create(spec, &model);
-  CHECK((status == FASTBIN_OK) == (model != NULL));
-  fastbin_model_free(model);
-  return status;
-}
-
-#define REFUSES(spec_maker, assignment, expected)      \
-  do {                                                 \
-    fastbin_model_spec spec = spec_maker;              \
-    CHECK(create(&spec) == FASTBIN_OK);                \
-    spec.assignment;                                   \
-    CHECK(create(&spec) == expected);                  \
-  } while (0)
-
 static void test_refused_steps(void) {
   static const int64_t late[] = {1, 2, 5}, repeated[] = {0, 2, 2}, falling[] = {0, 5, 2}, beyond[] = {0, 2, 7};
   static const int64_t negative_first[] = {-1, 2, 5}, huge[] = {0, 2, INT64_MAX};

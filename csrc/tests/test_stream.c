@@ -7,10 +7,9 @@
  * Copyright The fastbin authors. SPDX-License-Identifier: BSD-3-Clause
  */
 #include "fastbin.h"
+#include "words.h"
 
-#include "check.h"
-
-enum { MAX_LINE = 512, MAX_ROWS = 4096, MAX_BINS = 256, MAX_BYTES = 1 << 16 };
+enum { MAX_ROWS = 4096, MAX_BINS = 256, MAX_BYTES = 1 << 16 };
 
 static struct {
   char name[128];
@@ -274,25 +273,6 @@ static void check_making(void) {
 
 /* ------------------------------------------------------------------------------------------------- lines */
 
-static char *cursor;
-static const char *next_word(void) {
-  char *start = cursor;
-  while (*cursor != '\0' && *cursor != ' ') ++cursor;
-  if (*cursor == ' ') *cursor++ = '\0';
-  return start;
-}
-static double next_double(void) { return strtod(next_word(), NULL); }
-static uint64_t next_u64(void) { return strtoull(next_word(), NULL, 16); }
-static int64_t next_i64(void) { return strtoll(next_word(), NULL, 10); }
-
-static int take(int *n, int limit) {
-  if (*n == limit) {
-    fprintf(stderr, "%s: more than %d items of a kind\n", current.name, limit);
-    exit(2);
-  }
-  return (*n)++;
-}
-
 static void create_model(void) {
   for (int b = 0; b <= current.n_edges; ++b) current.values[b] = 0.5;
   current.spec.struct_size = sizeof current.spec;
@@ -351,7 +331,7 @@ static void finish_stream(void) {
   fastbin_model_free(current.model);
 }
 
-static void read_line(void) {
+static void read_line(const char *line) {
   const char *keyword = next_word();
   if (strcmp(keyword, "stream") == 0) {
     memset(&current, 0, sizeof current);
@@ -384,29 +364,14 @@ static void read_line(void) {
   } else if (strcmp(keyword, "end") == 0) {
     finish_stream();
   } else {
-    fprintf(stderr, "unknown word: %s\n", keyword);
+    fprintf(stderr, "unknown word: %s\n", line);
     exit(2);
   }
 }
 
 int main(int argc, char **argv) {
-  char line[MAX_LINE];
-  FILE *file;
-  if (argc != 2) {
-    fprintf(stderr, "usage: test_stream PATH-TO/streams.txt\n");
-    return 2;
-  }
-  file = fopen(argv[1], "rb");
-  if (!file || !fgets(line, sizeof line, file) || strcmp(line, "fastbin-stream-vectors 1\n") != 0) {
-    fprintf(stderr, "%s: not a file of shared streams\n", argv[1]);
-    return 2;
-  }
-  while (fgets(line, sizeof line, file)) {
-    line[strcspn(line, "\n")] = '\0';
-    if (line[0] == '\0' || line[0] == '#') continue;
-    cursor = line;
-    read_line();
-  }
+  FILE *file = open_vectors(argc, argv, "fastbin-stream-vectors 1\n");
+  read_lines(file, read_line);
   fclose(file);
   return finish();
 }

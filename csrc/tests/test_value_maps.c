@@ -12,10 +12,6 @@
 
 #include <math.h>
 
-#if defined(_WIN32)
-#define setenv(name, value, overwrite) _putenv_s(name, value)
-#endif
-
 #define MOST_CELLS 300
 #define N_FITS 400
 /* For the bits of all fits below. It changes only where the rule of a map does, which CHANGELOG.md then says. */

@@ -11,10 +11,6 @@
 #include <float.h>
 #include <math.h>
 
-#if defined(_WIN32)
-#define setenv(name, value, overwrite) _putenv_s(name, value)
-#endif
-
 enum { MOST_CLASSES = 300, MOST_ROWS = 200 };
 /* For the bits of all rows of test_rows(), which every compiler and processor must give. */
 #define DIGEST UINT64_C(0x6FF03612A675BF97)
@@ -22,14 +18,6 @@ enum { MOST_CLASSES = 300, MOST_ROWS = 200 };
 /* ------------------------------------------------------------------------------------------------------------- */
 /* Making and showing                                                                                            */
 /* ------------------------------------------------------------------------------------------------------------- */
-
-static fastbin_status status_of(const fastbin_set_spec *spec) {
-  fastbin_set *set = (fastbin_set *)(void *)&n_passed;
-  fastbin_status status = fastbin_set_create(spec, &set);
-  CHECK((status == FASTBIN_OK) == (set != NULL));
-  fastbin_set_free(set);
-  return status;
-}
 
 static void test_describe(void) {
   fastbin_set_spec given = vector_set_spec(), seen;

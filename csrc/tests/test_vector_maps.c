@@ -12,10 +12,6 @@
 
 #include <math.h>
 
-#if defined(_WIN32)
-#define setenv(name, value, overwrite) _putenv_s(name, value)
-#endif
-
 enum { MOST_ROWS = 5000, MOST_CLASSES = 8, MOST_PARAMETERS = MOST_CLASSES * MOST_CLASSES + MOST_CLASSES };
 #define N_FITS 60
 /* For the bits of all fits of digest_of_fits(). It changes only where the rule of a fit does, which CHANGELOG.md then says. */

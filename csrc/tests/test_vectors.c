@@ -8,13 +8,11 @@
  */
 #include "fastbin.h"
 #include "modes.h"
+#include "words.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { MAX_LINE = 512, MAX_ROWS = 4096, MAX_EDGES = 4096 };
+enum { MAX_ROWS = 4096, MAX_EDGES = 4096 };
 
 /* A block of answers that share one call of the batch functions. */
 struct block {
@@ -40,35 +38,19 @@ static struct {
   uint64_t seed, first_row;
 } current;
 
-static long n_passed, n_failed;
-
 static void check(int holds, const char *what, const char *line) {
   if (holds) {
     ++n_passed;
   } else {
     ++n_failed;
-    if (n_failed <= 20) fprintf(stderr, "%s: %s: %s\n", current.name, what, line);
+    if (n_failed <= MOST_PRINTED) fprintf(stderr, "%s: %s: %s\n", current.name, what, line);
   }
 }
-
-static int same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
 /* Randomised values pass through arithmetic, so they depend on the direction of rounding. */
 static int same_value(double a, double b) {
   return same_bits(a, b) || (current.spec.delta > 0.0 && fegetround() != FE_TONEAREST && fabs(a - b) <= 1e-12);
 }
-
-/* The words of a line, one after the other. */
-static char *cursor;
-static const char *next_word(void) {
-  char *start = cursor;
-  while (*cursor != '\0' && *cursor != ' ') ++cursor;
-  if (*cursor == ' ') *cursor++ = '\0';
-  return start;
-}
-static double next_double(void) { return strtod(next_word(), NULL); }
-static uint64_t next_u64(void) { return strtoull(next_word(), NULL, 16); }
-static int64_t next_i64(void) { return strtoll(next_word(), NULL, 10); }
 
 static int32_t code_of(const char *word) {
   static const struct {
@@ -87,15 +69,6 @@ static int32_t code_of(const char *word) {
     if (strcmp(words[i].word, word) == 0) return words[i].code;
   fprintf(stderr, "unknown word: %s\n", word);
   exit(2);
-}
-
-/* The next place in an array of `limit` items, of which *n are taken. */
-static int take(int *n, int limit) {
-  if (*n == limit) {
-    fprintf(stderr, "%s: more than %d items of a kind\n", current.name, limit);
-    exit(2);
-  }
-  return (*n)++;
 }
 
 /* ------------------------------------------------------------------------------------------------- batch calls */
@@ -315,39 +288,15 @@ static void read_line(const char *line) {
   } /* "fit" and "sample" are for implementations that fit */
 }
 
-/* One pass over the file. */
-static void read_lines(FILE *file) {
-  char line[MAX_LINE], words[MAX_LINE];
-  while (fgets(line, sizeof line, file) != NULL) {
-    line[strcspn(line, "\n")] = '\0';
-    if (line[0] == '\0' || line[0] == '#') continue;
-    memcpy(words, line, sizeof line);
-    cursor = words;
-    read_line(line);
-  }
-  finish_model();
-}
-
 int main(int argc, char **argv) {
-  char line[MAX_LINE];
-  FILE *file;
-  int mode;
-  if (argc != 2) {
-    fprintf(stderr, "usage: test_vectors PATH-TO/vectors.txt\n");
-    return 2;
-  }
-  file = fopen(argv[1], "rb");
-  if (file == NULL || fgets(line, sizeof line, file) == NULL || strcmp(line, "fastbin-vectors 1\n") != 0) {
-    fprintf(stderr, "%s: not a file of shared vectors\n", argv[1]);
-    return 2;
-  }
-  for (mode = 0; mode < N_MODES; ++mode) {
+  FILE *file = open_vectors(argc, argv, "fastbin-vectors 1\n");
+  for (int mode = 0; mode < N_MODES; ++mode) {
     enter_mode(mode);
-    read_lines(file);
+    read_lines(file, read_line);
+    finish_model();
     leave_mode();
-    rewind(file);
   }
   fclose(file);
-  printf("%ld passed, %ld failed\n", n_passed, n_failed);
-  return n_failed == 0 && n_passed > 0 ? 0 : 1;
+  CHECK(n_passed > 0);
+  return finish();
 }
