@@ -121,7 +121,8 @@ static int section_of(const container_kind *kind, uint32_t tag) {
 
 /*
  * The sections between the header and the checksum. Known ones may not repeat or change their order, which is what keeps
- * the bytes of a content unique.
+ * the bytes of a content unique. The first one that the kind knows, which says how to read the others, comes first of all, also
+ * before sections of later versions.
  */
 static fastbin_status find_sections(const container_kind *kind, const unsigned char *bytes, size_t end, payload *payloads) {
   uint32_t n_sections = get_u32(bytes + 12);
@@ -150,7 +151,7 @@ static fastbin_status find_sections(const container_kind *kind, const unsigned c
     }
     at += padded((size_t)size);
   }
-  return at == end ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
+  return at == end && payloads[0].start == bytes + HEADER_SIZE + SECTION_HEADER_SIZE ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
 }
 
 fastbin_status fastbin_read_container(const container_kind *kind, const unsigned char *bytes, size_t size,

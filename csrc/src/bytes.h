@@ -84,6 +84,21 @@ static inline int64_t take_i64(const unsigned char **at) {
 
 static inline double take_double(const unsigned char **at) { return double_of(take_u64(at)); }
 
+/* Arrays: to the free part of some memory, which moves on, too; NULL for none. */
+static inline const double *take_doubles(const unsigned char **at, size_t count, unsigned char **free_part) {
+  double *taken = (double *)(void *)*free_part;
+  for (size_t i = 0; i < count; i++) taken[i] = take_double(at);
+  *free_part += count * sizeof *taken;
+  return count > 0 ? taken : NULL;
+}
+
+static inline const int64_t *take_counts(const unsigned char **at, size_t count, unsigned char **free_part) {
+  int64_t *taken = (int64_t *)(void *)*free_part;
+  for (size_t i = 0; i < count; i++) taken[i] = take_i64(at);
+  *free_part += count * sizeof *taken;
+  return count > 0 ? taken : NULL;
+}
+
 /* -0.0 is never written, so that equal contents have equal bytes. */
 static inline int is_negative_zero(double x) { return bits_of(x) == UINT64_C(0x8000000000000000); }
 
@@ -100,7 +115,8 @@ typedef struct container_kind {
   unsigned char letter;           /* the fourth byte of the magic */
   uint32_t version;               /* written, and the newest that can be read */
   int n_sections;                 /* at most MAX_SECTIONS */
-  const section_kind *sections;   /* in the order in which they are written, which is the one in which they must be read */
+  const section_kind *sections;   /* in the order in which they are written, which is the one in which they must be read;
+                                     the first one is in every container */
 } container_kind;
 
 /* A section as it lies in the bytes; start is NULL when it is not there. */
@@ -136,6 +152,11 @@ void fastbin_checksums(const payload *containers, size_t n, uint64_t *checksums)
 
 /* Whether every payload that is there has its size in `sizes`, and every one that is not has a 0 there. */
 int fastbin_sizes_are(const payload *payloads, const size_t *sizes, int n_sections);
+
+/* What reading answers where bytes within its own could not be read: they are wrong, unless memory or the version was. */
+static inline fastbin_status status_of_part(fastbin_status status) {
+  return status == FASTBIN_ERROR_MEMORY || status == FASTBIN_ERROR_FORMAT_VERSION ? status : FASTBIN_ERROR_CONTENT;
+}
 
 static inline size_t padded(size_t size) { return (size + 7) & ~(size_t)7; }
 

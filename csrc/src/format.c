@@ -260,7 +260,6 @@ static fastbin_status take_fixed(const payload *payloads, fastbin_model_spec *sp
   };
   memset(spec, 0, sizeof *spec);
   spec->struct_size = sizeof *spec;
-  if (!payloads[CORE].start) return FASTBIN_ERROR_CONTENT;
   for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
     const payload *found = &payloads[fixed[i].section];
     if (!found->start) continue;
@@ -433,8 +432,6 @@ static fastbin_status read_sections(const unsigned char *bytes, size_t size, con
   fastbin_status status = fastbin_read_container(&model_kind, bytes, size, checksum, payloads);
   if (status == FASTBIN_OK) status = take_fixed(payloads, spec);
   if (status != FASTBIN_OK) return status;
-  /* CORE comes first, also before sections of later versions. */
-  if (payloads[CORE].start != bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
   if (!fastbin_known_enumerators(spec)) return FASTBIN_ERROR_FORMAT_VERSION;
   return take_lengths(payloads, spec) && sections_fit(payloads, spec) ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
 }

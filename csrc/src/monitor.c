@@ -237,21 +237,6 @@ fastbin_status fastbin_monitor_write(const fastbin_monitor_spec *given, void *bu
 /* Reading                                                                                                       */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-/* Takes numbers from *at into the free memory, which has room for them and moves on. */
-static const double *take_doubles(unsigned char **room, const unsigned char **at, size_t count) {
-  double *taken = (double *)(void *)*room;
-  for (size_t i = 0; i < count; i++) taken[i] = take_double(at);
-  *room += count * sizeof *taken;
-  return taken;
-}
-
-static const int64_t *take_counts(unsigned char **room, const unsigned char **at, size_t count) {
-  int64_t *taken = (int64_t *)(void *)*room;
-  for (size_t i = 0; i < count; i++) taken[i] = take_i64(at);
-  *room += count * sizeof *taken;
-  return taken;
-}
-
 /* What is pooled, and the starts, of the shape that the spec has. The four numbers of a start become columns. */
 static void take_pooled(fastbin_monitor_spec *spec, const payload *payloads, unsigned char **room, size_t n_bins) {
   const unsigned char *at = payloads[GRID].start + 8;
@@ -259,8 +244,8 @@ static void take_pooled(fastbin_monitor_spec *spec, const payload *payloads, uns
   int64_t *start_at = (int64_t *)(void *)*room, *counts = start_at + n, *ones = counts + n * n_bins;
   double *weights = (double *)(void *)(ones + n * n_bins);
   *room = (unsigned char *)(weights + n);
-  spec->class_bins = take_counts(room, &at, spec->n_classes);
-  spec->grid = take_doubles(room, &at, 2 * spec->n_pairs);
+  spec->class_bins = take_counts(&at, spec->n_classes, room);
+  spec->grid = take_doubles(&at, 2 * spec->n_pairs, room);
   if (n == 0) return;
   at = payloads[STRT].start;
   for (size_t k = 0; k < n; k++) {
@@ -279,10 +264,10 @@ static void take_pooled(fastbin_monitor_spec *spec, const payload *payloads, uns
 static void take_arrays(fastbin_monitor *monitor, const payload *payloads, size_t n_bins) {
   unsigned char *room = (unsigned char *)(monitor + 1);
   const unsigned char *at = payloads[TOLR].start;
-  monitor->spec.tolerated = take_doubles(&room, &at, 2 * n_bins);
+  monitor->spec.tolerated = take_doubles(&at, 2 * n_bins, &room);
   at = payloads[EVID].start;
-  monitor->spec.max_log_e = take_doubles(&room, &at, n_bins);
-  monitor->spec.named_at = take_counts(&room, &at, n_bins);
+  monitor->spec.max_log_e = take_doubles(&at, n_bins, &room);
+  monitor->spec.named_at = take_counts(&at, n_bins, &room);
   if (payloads[GRID].start) take_pooled(&monitor->spec, payloads, &room, n_bins);
   if (monitor->spec.n_seen > 0) monitor->spec.seen = memcpy(room, payloads[SEEN].start, payloads[SEEN].size);
 }
@@ -346,10 +331,9 @@ fastbin_status fastbin_monitor_read(const void *bytes, size_t size, fastbin_moni
   status = fastbin_read_container(&monitor_kind, bytes, size, NULL, payloads);
   if (status != FASTBIN_OK) return status;
   if (payloads[HEAD].size != HEAD_SIZE || !payloads[STRM].start) return FASTBIN_ERROR_CONTENT;
-  if (payloads[HEAD].start != (const unsigned char *)bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
   status = fastbin_stream_read(payloads[STRM].start, payloads[STRM].size, &stream);
   if (status == FASTBIN_OK) return monitor_around(stream, payloads, monitor);
-  return status == FASTBIN_ERROR_MEMORY || status == FASTBIN_ERROR_FORMAT_VERSION ? status : FASTBIN_ERROR_CONTENT;
+  return status_of_part(status);
 }
 
 fastbin_status fastbin_monitor_describe(const fastbin_monitor *monitor, fastbin_monitor_spec *spec) {

@@ -193,10 +193,7 @@ static int take_keys(const payload *from, fastbin_set_spec *spec, unsigned char 
   size_t n_keys = (size_t)spec->n_keys;
   const unsigned char *at = from->start;
   if (spec->key_type == FASTBIN_KEYS_INT) {
-    int64_t *keys = (int64_t *)(void *)*free_part;
-    for (size_t i = 0; i < n_keys; i++) keys[i] = take_i64(&at);
-    spec->int_keys = keys;
-    *free_part += n_keys * sizeof *keys;
+    spec->int_keys = take_counts(&at, n_keys, free_part);
     return from->size == 8 * n_keys;
   } else {
     uint64_t *offsets = (uint64_t *)(void *)*free_part;
@@ -226,20 +223,11 @@ static int take_numbers(const payload *from, const int32_t **numbers, unsigned c
   return 1;
 }
 
-/* Doubles at *at, copied to the free part; NULL for none. Both are moved on. */
-static const double *take_doubles(const unsigned char **at, size_t count, unsigned char **free_part) {
-  double *taken = (double *)(void *)*free_part;
-  for (size_t i = 0; i < count; i++) taken[i] = take_double(at);
-  *free_part += 8 * count;
-  return count > 0 ? taken : NULL;
-}
-
 /* The evidence of a map whose other numbers have been read. Returns 0 if sections are not as long as they say. */
 static int take_evidence(const payload *payloads, size_t n_keys, fastbin_vector_map *map, unsigned char **free_part) {
   const unsigned char *at = payloads[SEEN].start;
   uint64_t n_bins;
   vector_sizes sizes;
-  int64_t *counts;
   if (!at) return !payloads[UNLB].start;
   if (payloads[SEEN].size < 8) return 0;
   n_bins = take_u64(&at);
@@ -249,10 +237,7 @@ static int take_evidence(const payload *payloads, size_t n_keys, fastbin_vector_
   if (payloads[SEEN].size != 8 * (1 + sizes.edges + 3 * sizes.bins)) return 0;
   if (payloads[UNLB].start && payloads[UNLB].size != 24 * sizes.bins) return 0;
   map->edges = take_doubles(&at, sizes.edges, free_part);
-  counts = (int64_t *)(void *)*free_part;
-  for (size_t i = 0; i < 2 * sizes.bins; i++) counts[i] = take_i64(&at);
-  map->counts = counts;
-  *free_part += 16 * sizes.bins;
+  map->counts = take_counts(&at, 2 * sizes.bins, free_part);
   map->means = take_doubles(&at, sizes.bins, free_part);
   at = payloads[UNLB].start;
   if (at) map->unlabelled = take_doubles(&at, 3 * sizes.bins, free_part);
@@ -338,7 +323,7 @@ static fastbin_status take_models(const payload *payloads, size_t n_models, fast
     return status;
   }
   fastbin_free_models(read, n_read);
-  return status == FASTBIN_ERROR_MEMORY || status == FASTBIN_ERROR_FORMAT_VERSION ? status : FASTBIN_ERROR_CONTENT;
+  return status_of_part(status);
 }
 
 /* The set of sections whose sizes have been checked. `scratch` has room for all but the models. */
@@ -372,7 +357,6 @@ fastbin_status fastbin_set_read(const void *bytes, size_t size, fastbin_set **se
   if (payloads[HEAD].size != HEAD_SIZE || !payloads[KEYS].start || !payloads[OFFS].start || !payloads[MODS].start) {
     return FASTBIN_ERROR_CONTENT;
   }
-  if (payloads[HEAD].start != (const unsigned char *)bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
   status = take_head(payloads, &spec);
   if (status == FASTBIN_OK && kind_of(&spec) != kind_of_bytes(bytes, size)) status = FASTBIN_ERROR_CONTENT;
   if (status != FASTBIN_OK) return status;

@@ -94,7 +94,6 @@ static fastbin_status find_parts(const unsigned char *bytes, size_t size, struct
   fastbin_status status = fastbin_read_container(&stream_kind, bytes, size, NULL, payloads);
   if (status != FASTBIN_OK) return status;
   if (payloads[HEAD].size != HEAD_SIZE || get_u32(payloads[HEAD].start + 4) != 0) return FASTBIN_ERROR_CONTENT;
-  if (payloads[HEAD].start != bytes + HEADER_SIZE + SECTION_HEADER_SIZE) return FASTBIN_ERROR_CONTENT;
   parts->flags = get_u32(payloads[HEAD].start);
   parts->totals = payloads[HEAD].start + 8;
   parts->model = payloads[MODL];
@@ -107,6 +106,8 @@ static fastbin_status find_parts(const unsigned char *bytes, size_t size, struct
 static fastbin_status find_parts_of_version_1(const unsigned char *bytes, size_t size, struct parts *parts) {
   size_t start = 56, rest, per_bin;
   uint64_t model_size;
+  fastbin_status status = fastbin_check_container(&stream_kind, bytes, size);
+  if (status != FASTBIN_OK) return status;
   if (size < start + CHECKSUM_SIZE) return FASTBIN_ERROR_LENGTH;
   model_size = get_u64(bytes + 48);
   if (model_size > size - start - CHECKSUM_SIZE || model_size % 8 != 0) return FASTBIN_ERROR_CONTENT;
@@ -202,9 +203,7 @@ static fastbin_status decode_stream(const struct parts *parts, fastbin_stream **
   if (parts->flags & ~(HAS_VARIANCE | HAS_FIT)) return FASTBIN_ERROR_FORMAT_VERSION;
   if (!parts->model.start) return FASTBIN_ERROR_CONTENT;
   status = fastbin_model_read(parts->model.start, parts->model.size, &partition);
-  if (status != FASTBIN_OK) {
-    return status == FASTBIN_ERROR_MEMORY || status == FASTBIN_ERROR_FORMAT_VERSION ? status : FASTBIN_ERROR_CONTENT;
-  }
+  if (status != FASTBIN_OK) return status_of_part(status);
   spec.struct_size = sizeof spec;
   fastbin_model_describe(partition, &spec);
   n_bins = (size_t)spec.n_bins;
@@ -230,7 +229,7 @@ fastbin_status fastbin_stream_read(const void *bytes, size_t size, fastbin_strea
   if (!stream) return FASTBIN_ERROR_ARGUMENT;
   *stream = NULL;
   if (!bytes) return FASTBIN_ERROR_ARGUMENT;
-  status = fastbin_check_container(&stream_kind, bytes, size);
+  status = fastbin_check_start(&stream_kind, bytes, size);
   if (status == FASTBIN_OK) {
     parts.is_version_1 = get_u32((const unsigned char *)bytes + 8) == 1;
     status = parts.is_version_1 ? find_parts_of_version_1(bytes, size, &parts) : find_parts(bytes, size, &parts);
