@@ -102,6 +102,27 @@ int fastbin_struct_understood(const void *given, size_t struct_size, size_t firs
 /* model.c: fastbin_model_create(), with small tables if it is one of the many models of a set. */
 fastbin_status fastbin_make_model(const fastbin_model_spec *spec, int is_one_of_many, fastbin_model **model);
 
+/* Copies at the free part of an allocation, which moves on; NULL for none. */
+static inline void *take_copy(unsigned char **free_part, const void *from, size_t size) {
+  void *taken = *free_part;
+  if (!from || size == 0) return NULL;
+  *free_part += size;
+  return memcpy(taken, from, size);
+}
+
+static inline const int64_t *copy_counts(unsigned char **free_part, const int64_t *from, size_t count) {
+  return take_copy(free_part, from, count * sizeof *from);
+}
+
+/* -0.0 becomes 0.0, so that equal contents have equal bytes. */
+static inline const double *copy_doubles(unsigned char **free_part, const double *from, size_t count) {
+  double *taken = (double *)(void *)*free_part;
+  if (!from || count == 0) return NULL;
+  for (size_t i = 0; i < count; i++) taken[i] = without_negative_zero(from[i]);
+  *free_part += count * sizeof *taken;
+  return taken;
+}
+
 /* What is at hand where many models are read: the checksum of the bytes of this one, and memory to decode it, as many bytes. */
 typedef struct read_aids {
   uint64_t checksum;

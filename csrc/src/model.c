@@ -23,44 +23,13 @@ int fastbin_struct_understood(const void *given, size_t struct_size, size_t firs
   return 1;
 }
 
-/* Takes `count` elements of `size` bytes off the free part of an allocation. */
-static void *take(unsigned char **free_part, size_t count, size_t size) {
-  void *taken = *free_part;
-  *free_part += count * size;
-  return taken;
-}
-
-/* -0.0 becomes 0.0, so that equal models have equal bytes. */
-static const double *copy_doubles(unsigned char **free_part, const double *from, size_t count) {
-  double *to;
-  if (!from || count == 0) return NULL;
-  to = take(free_part, count, sizeof *to);
-  for (size_t i = 0; i < count; i++) to[i] = without_negative_zero(from[i]);
-  return to;
-}
-
-static const int64_t *copy_counts(unsigned char **free_part, const int64_t *from, size_t count) {
-  int64_t *to;
-  if (!from || count == 0) return NULL;
-  to = take(free_part, count, sizeof *to);
-  memcpy(to, from, count * sizeof *to);
-  return to;
-}
-
+/* Without keys, ties go above all edges. */
 static const uint64_t *copy_keys(unsigned char **free_part, const uint64_t *from, size_t count) {
-  uint64_t *to;
-  if (count == 0) return NULL;
-  to = take(free_part, count, sizeof *to);
-  if (from) {
-    memcpy(to, from, count * sizeof *to);
-  } else {
-    for (size_t i = 0; i < count; i++) to[i] = FASTBIN_KEY_ABOVE;
-  }
-  return to;
-}
-
-static const char *copy_text(unsigned char **free_part, const char *from, size_t size) {
-  return size > 0 ? memcpy(take(free_part, size, 1), from, size) : NULL;
+  uint64_t *taken = (uint64_t *)(void *)*free_part;
+  if (from || count == 0) return take_copy(free_part, from, count * sizeof *from);
+  for (size_t i = 0; i < count; i++) taken[i] = FASTBIN_KEY_ABOVE;
+  *free_part += count * sizeof *taken;
+  return taken;
 }
 
 static size_t n_slice_cuts(const fastbin_model_spec *spec) { return spec->n_slices > 0 ? (size_t)spec->n_slices - 1 : 0; }
@@ -183,10 +152,10 @@ fastbin_status fastbin_make_model(const fastbin_model_spec *given, int is_one_of
   free_part = copy_spec(made, spec, (unsigned char *)(made + 1));
   free_part = fill_bin_of_step(made, free_part);
   free_part = fastbin_fill_index(&made->index, &made->spec, free_part);
-  made->spec.note = copy_text(&free_part, spec->note, spec->note_size);
-  made->spec.event = copy_text(&free_part, spec->event, spec->event_size);
-  made->spec.provenance = copy_text(&free_part, spec->provenance, spec->provenance_size);
-  made->spec.decision = copy_text(&free_part, spec->decision, spec->decision_size);
+  made->spec.note = take_copy(&free_part, spec->note, spec->note_size);
+  made->spec.event = take_copy(&free_part, spec->event, spec->event_size);
+  made->spec.provenance = take_copy(&free_part, spec->provenance, spec->provenance_size);
+  made->spec.decision = take_copy(&free_part, spec->decision, spec->decision_size);
   *model = made;
   return FASTBIN_OK;
 }

@@ -78,14 +78,6 @@ static int set_bytes(const fastbin_set_spec *spec, int has_small, size_t *bytes)
          add_size(bytes, (size_t)spec->text_offsets[n_keys], 1);
 }
 
-/* Takes `size` bytes off the free part of an allocation, with a copy of these. */
-static void *take_copy(unsigned char **free_part, const void *from, size_t size) {
-  void *taken = *free_part;
-  memcpy(taken, from, size);
-  *free_part += size;
-  return taken;
-}
-
 /* The model of each column of a set without a pool, whose model i belongs to key i. */
 static void number_columns(fastbin_set *set, unsigned char **free_part) {
   const int32_t *columns = set->spec.columns;
@@ -114,20 +106,18 @@ static void copy_arrays(fastbin_set *set, const fastbin_set_spec *spec, fastbin_
   set->table.slots = (key_slot *)(void *)free_part;
   free_part += fastbin_key_slots(spec) * sizeof(key_slot);
   fastbin_copy_vector(set, &free_part);
-  if (spec->int_keys) own->int_keys = take_copy(&free_part, spec->int_keys, n_keys * sizeof *spec->int_keys);
-  if (spec->text_offsets) {
-    own->text_offsets = take_copy(&free_part, spec->text_offsets, (n_keys + 1) * sizeof *spec->text_offsets);
-  }
+  own->int_keys = take_copy(&free_part, spec->int_keys, n_keys * sizeof *spec->int_keys);
+  own->text_offsets = take_copy(&free_part, spec->text_offsets, (n_keys + 1) * sizeof *spec->text_offsets);
   set->models = take_copy(&free_part, models, (size_t)spec->n_models * sizeof *models);
   own->models = (const fastbin_model *const *)set->models;
   model_of_key = (int32_t *)(void *)free_part;
   for (size_t i = 0; i < n_keys; i++) model_of_key[i] = spec->model_of_key ? spec->model_of_key[i] : (int32_t)i;
   own->model_of_key = model_of_key;
   free_part += n_keys * sizeof *model_of_key;
-  if (spec->columns) own->columns = take_copy(&free_part, spec->columns, n_keys * sizeof *spec->columns);
+  own->columns = take_copy(&free_part, spec->columns, n_keys * sizeof *spec->columns);
   if (spec->vector) number_columns(set, &free_part);
   if (spec->text) own->text = take_copy(&free_part, spec->text, (size_t)spec->text_offsets[n_keys]);
-  own->provenance = spec->provenance_size > 0 ? take_copy(&free_part, spec->provenance, spec->provenance_size) : NULL;
+  own->provenance = take_copy(&free_part, spec->provenance, spec->provenance_size);
 }
 
 fastbin_status fastbin_set_around(const fastbin_set_spec *given, fastbin_model *const *models, fastbin_set **set) {

@@ -125,23 +125,6 @@ int fastbin_vector_bytes(const fastbin_set_spec *spec, size_t *bytes) {
          add_size(bytes, sizes.edges + 3 * sizes.bins + sizes.unlabelled, sizeof(double)) && add_size(bytes, n, sizeof(int32_t));
 }
 
-/* -0.0 becomes 0.0, so that equal maps have equal bytes. */
-static const double *copy_doubles(unsigned char **free_part, const double *from, size_t count) {
-  double *to = (double *)(void *)*free_part;
-  if (!from || count == 0) return NULL;
-  for (size_t i = 0; i < count; i++) to[i] = without_negative_zero(from[i]);
-  *free_part += count * sizeof *to;
-  return to;
-}
-
-static const int64_t *copy_counts(unsigned char **free_part, const int64_t *from, size_t count) {
-  int64_t *to = (int64_t *)(void *)*free_part;
-  if (!from || count == 0) return NULL;
-  memcpy(to, from, count * sizeof *to);
-  *free_part += count * sizeof *to;
-  return to;
-}
-
 void fastbin_copy_vector(fastbin_set *set, unsigned char **free_part) {
   const fastbin_vector_map *given = set->spec.vector;
   fastbin_vector_map *map = (fastbin_vector_map *)(void *)*free_part;
