@@ -138,6 +138,19 @@ fastbin_status fastbin_check_model_start(const unsigned char *bytes, size_t size
 /* predict_batch.c: whether rows, and the place for their results, are such as all calls for many rows take. */
 fastbin_status fastbin_check_rows(const fastbin_rows *rows, const void *out);
 
+static inline double score_at(const fastbin_rows *rows, size_t row) {
+  const unsigned char *at = (const unsigned char *)rows->scores + (ptrdiff_t)row * rows->score_stride;
+  if (rows->score_type == FASTBIN_FLOAT32) {
+    float score;
+    memcpy(&score, at, sizeof score);
+    return (double)score;
+  } else {
+    double score;
+    memcpy(&score, at, sizeof score);
+    return score;
+  }
+}
+
 /* predict_one.c: the parts of a prediction that both the single and the batch calls need. */
 fastbin_status fastbin_admit_score(const fastbin_model *model, double *score);
 double fastbin_linear_value(const fastbin_model *model, double score, uint32_t rank);

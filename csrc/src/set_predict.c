@@ -79,19 +79,6 @@ static size_t end_of_run(const batch *b, size_t first) {
 /* Rows of one run                                                                                               */
 /* ------------------------------------------------------------------------------------------------------------- */
 
-static double score_at(const fastbin_rows *rows, size_t row) {
-  const unsigned char *at = (const unsigned char *)rows->scores + (ptrdiff_t)row * rows->score_stride;
-  if (rows->score_type == FASTBIN_FLOAT32) {
-    float score;
-    memcpy(&score, at, sizeof score);
-    return (double)score;
-  } else {
-    double score;
-    memcpy(&score, at, sizeof score);
-    return score;
-  }
-}
-
 static fastbin_status score_row(const batch *b, const fastbin_model *model, size_t row) {
   const fastbin_rows *rows = b->rows;
   double score = score_at(rows, row);

@@ -131,18 +131,6 @@ fastbin_status fastbin_stream_update_one(fastbin_stream *stream, double score, u
   return status;
 }
 
-static double score_of(const fastbin_rows *rows, size_t row) {
-  const unsigned char *at = (const unsigned char *)rows->scores + (ptrdiff_t)row * rows->score_stride;
-  float single;
-  double score;
-  if (rows->score_type == FASTBIN_FLOAT32) {
-    memcpy(&single, at, sizeof single);
-    return (double)single;
-  }
-  memcpy(&score, at, sizeof score);
-  return score;
-}
-
 /* All rows are checked before any is counted. */
 static fastbin_status check_labels(const uint8_t *labels, size_t n_rows, size_t *bad_row) {
   uint8_t seen = 0;
@@ -169,7 +157,7 @@ fastbin_status fastbin_stream_update(fastbin_stream *stream, const fastbin_rows 
   if (status != FASTBIN_OK) return status;
   if ((uint64_t)rows->n_rows > (uint64_t)(MOST_SAMPLES - stream->n_samples)) return FASTBIN_ERROR_ARGUMENT;
   for (size_t row = 0; row < rows->n_rows; row++) {
-    count_sample(stream, bins[row], stream->splits_ties ? score_of(rows, row) : 0.0, labels[row]);
+    count_sample(stream, bins[row], stream->splits_ties ? score_at(rows, row) : 0.0, labels[row]);
   }
   return FASTBIN_OK;
 }
