@@ -147,22 +147,11 @@ typedef void add_rows(const affine_problem *p, const affine_map *map, size_t fir
     add_rows_of(p, map, first, end, sums);                                                                                    \
   }
 
-#define EVERYWHERE
-BUILD(baseline, EVERYWHERE)
-#ifdef HAVE_CPU_LEVELS
-BUILD(avx2, TARGET_AVX2)
-#endif
-
-static add_rows *add_rows_here(void) {
-#ifdef HAVE_CPU_LEVELS
-  if (fastbin_best_cpu_level() >= AVX2) return add_rows_avx2;
-#endif
-  return add_rows_baseline;
-}
+FOR_AVX2(BUILD)
 
 /* All rows. Returns 0 if `look` ended it. */
 static int add_all(const affine_problem *p, const affine_map *map, row_sums *sums) {
-  add_rows *add = add_rows_here();
+  add_rows *add = BUILD_OF_TWO(add_rows);
   for (size_t first = 0; first < p->n; first += LOOK_EVERY) {
     if (p->look && p->look() != 0) return 0;
     add(p, map, first, p->n - first < LOOK_EVERY ? p->n : first + LOOK_EVERY, sums);
@@ -347,27 +336,18 @@ static ALWAYS_INLINE void add_factor_rows_of(const affine_problem *p, size_t fir
   }
 }
 
+typedef void add_factor_rows(const affine_problem *p, size_t first, size_t end, double *e, factor_place *at);
+
 #define BUILD_FACTOR(name, TARGET)                                                                                             \
   TARGET static void add_factor_rows_##name(const affine_problem *p, size_t first, size_t end, double *e, factor_place *at) { \
     add_factor_rows_of(p, first, end, e, at);                                                                                 \
   }
-BUILD_FACTOR(baseline, EVERYWHERE)
-#ifdef HAVE_CPU_LEVELS
-BUILD_FACTOR(avx2, TARGET_AVX2)
-#endif
 
-static void add_factor_rows(const affine_problem *p, size_t first, size_t end, double *e, factor_place *at) {
-#ifdef HAVE_CPU_LEVELS
-  if (fastbin_best_cpu_level() >= AVX2) {
-    add_factor_rows_avx2(p, first, end, e, at);
-    return;
-  }
-#endif
-  add_factor_rows_baseline(p, first, end, e, at);
-}
+FOR_AVX2(BUILD_FACTOR)
 
 /* The loss at a factor, without the ridge; e has 2 k entries. Returns 0 if `look` ended it. */
 static int look_at_factor(const affine_problem *p, double factor, double *e, factor_place *at) {
+  add_factor_rows *add = BUILD_OF_TWO(add_factor_rows);
   affine_problem scaled = *p;
   scaled.base = factor;
   scaled.is_matrix = 0;
@@ -375,7 +355,7 @@ static int look_at_factor(const affine_problem *p, double factor, double *e, fac
   *at = (factor_place){factor, 0.0, 0.0, 0.0, 0.0};
   for (size_t first = 0; first < p->n; first += LOOK_EVERY) {
     if (p->look && p->look() != 0) return 0;
-    add_factor_rows(&scaled, first, p->n - first < LOOK_EVERY ? p->n : first + LOOK_EVERY, e, at);
+    add(&scaled, first, p->n - first < LOOK_EVERY ? p->n : first + LOOK_EVERY, e, at);
   }
   return 1;
 }

@@ -22,13 +22,18 @@ enum cpu_level { BASELINE, AVX2, AVX512, FAST_GATHERS, N_CPU_LEVELS };
  * was mended, others always did. None of these has AVX512-FP16, by which the level is known; it uses nothing of that.
  */
 
-/* A source in three builds: BUILD(level, attribute) for each, and the one of some name for a level of the processor. */
+/* A source in three builds: BUILD(level, attribute) for each, and the one of some name for a level of the processor. Or in two,
+   where the registers of AVX-512 do not pay, and the one for this processor. */
 #ifdef HAVE_CPU_LEVELS
 #define FOR_CPU_LEVELS(BUILD) BUILD(baseline, ) BUILD(avx2, TARGET_AVX2) BUILD(avx512, TARGET_AVX512)
 #define BUILD_FOR(level, name) ((level) >= AVX512 ? name##_avx512 : (level) >= AVX2 ? name##_avx2 : name##_baseline)
+#define FOR_AVX2(BUILD) BUILD(baseline, ) BUILD(avx2, TARGET_AVX2)
+#define BUILD_OF_TWO(name) (fastbin_best_cpu_level() >= AVX2 ? name##_avx2 : name##_baseline)
 #else
 #define FOR_CPU_LEVELS(BUILD) BUILD(baseline, )
 #define BUILD_FOR(level, name) ((void)(level), name##_baseline)
+#define FOR_AVX2(BUILD) BUILD(baseline, )
+#define BUILD_OF_TWO(name) name##_baseline
 #endif
 
 /* cpu.c: the best build that the processor can run and the environment variable FASTBIN_CPU allows. */

@@ -269,23 +269,12 @@ typedef void vectors_of(const fastbin_vector_map *map, size_t n, const double *p
     for (size_t row = 0; row < n_rows; row++) vector_of(map, n, p + row * n, values + row * n);                                \
   }
 
-#define EVERYWHERE
-BUILD(baseline, EVERYWHERE)
-#ifdef HAVE_CPU_LEVELS
-BUILD(avx2, TARGET_AVX2)
-#endif
-
-static vectors_of *vectors_of_here(void) {
-#ifdef HAVE_CPU_LEVELS
-  if (fastbin_best_cpu_level() >= AVX2) return vectors_of_avx2;
-#endif
-  return vectors_of_baseline;
-}
+FOR_AVX2(BUILD)
 
 fastbin_status fastbin_vector_predict(const fastbin_set *set, const double *probabilities, size_t n_rows, double *values,
                                       size_t *bad_entry) {
   size_t n;
-  vectors_of *finish = vectors_of_here();
+  vectors_of *finish = BUILD_OF_TWO(vectors_of);
   if (!set || !set->spec.vector || (n_rows > 0 && (!probabilities || !values))) return FASTBIN_ERROR_ARGUMENT;
   n = (size_t)set->spec.n_keys;
   for (size_t first = 0; first < n_rows; first += ROWS_AT_A_TIME) {
