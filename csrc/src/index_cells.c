@@ -65,39 +65,23 @@ DEFINE_PASSES(both, both_cell)
     return pass(ix, scores, n, cells, heights);                                                                       \
   }
 
+/* By the map, and whether the range has no negative score. */
 #define DEFINE_BUILDS(level, target)                                                                                  \
   DEFINE_BUILD(linear_##level, target, linear_pass)                                                                   \
   DEFINE_BUILD(low_##level, target, low_pass)                                                                         \
   DEFINE_BUILD(both_##level, target, both_pass)                                                                       \
   DEFINE_BUILD(positive_linear_##level, target, positive_linear_pass)                                                 \
   DEFINE_BUILD(positive_low_##level, target, positive_low_pass)                                                       \
-  DEFINE_BUILD(positive_both_##level, target, positive_both_pass)
+  DEFINE_BUILD(positive_both_##level, target, positive_both_pass)                                                     \
+  static cells_function *const passes_##level[3][2] = {                                                               \
+      [INDEX_LINEAR] = {linear_##level, positive_linear_##level},                                                     \
+      [INDEX_LOW] = {low_##level, positive_low_##level},                                                              \
+      [INDEX_BOTH] = {both_##level, positive_both_##level},                                                           \
+  };
 
-/* By the map, and whether the range has no negative score. */
-#define BUILDS(level)                                                                                                 \
-  {                                                                                                                   \
-    [INDEX_LINEAR] = {linear_##level, positive_linear_##level}, [INDEX_LOW] = {low_##level, positive_low_##level},    \
-    [INDEX_BOTH] = {both_##level, positive_both_##level},                                                             \
-  }
-
-DEFINE_BUILDS(baseline, )
-#ifdef HAVE_CPU_LEVELS
-DEFINE_BUILDS(avx2, TARGET_AVX2)
-DEFINE_BUILDS(avx512, TARGET_AVX512)
-#endif
-
-static cells_function *const passes[][3][2] = {
-    [BASELINE] = BUILDS(baseline),
-#ifdef HAVE_CPU_LEVELS
-    [AVX2] = BUILDS(avx2),
-    [AVX512] = BUILDS(avx512),
-#endif
-};
+FOR_CPU_LEVELS(DEFINE_BUILDS)
 
 cells_function *fastbin_cells_function(const score_index *ix) {
   enum cpu_level level = fastbin_best_cpu_level();
-#ifdef HAVE_CPU_LEVELS
-  if (level > AVX512) level = AVX512;
-#endif
-  return passes[level][ix->map][ix->least >= 0];
+  return BUILD_FOR(level, passes)[ix->map][ix->least >= 0];
 }
