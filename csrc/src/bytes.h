@@ -38,6 +38,10 @@ static inline unsigned char *put_u64(unsigned char *at, uint64_t number) {
   return at + 8;
 }
 
+static inline unsigned char *put_i32(unsigned char *at, int32_t number) { return put_u32(at, (uint32_t)number); }
+
+static inline unsigned char *put_i64(unsigned char *at, int64_t number) { return put_u64(at, (uint64_t)number); }
+
 static inline unsigned char *put_double(unsigned char *at, double x) { return put_u64(at, bits_of(x)); }
 
 static inline unsigned char *put_doubles(unsigned char *at, const double *x, size_t count) {
@@ -46,7 +50,7 @@ static inline unsigned char *put_doubles(unsigned char *at, const double *x, siz
 }
 
 static inline unsigned char *put_counts(unsigned char *at, const int64_t *x, size_t count) {
-  for (size_t i = 0; i < count; i++) at = put_u64(at, (uint64_t)x[i]);
+  for (size_t i = 0; i < count; i++) at = put_i64(at, x[i]);
   return at;
 }
 

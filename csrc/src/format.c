@@ -40,6 +40,20 @@ static const section_kind sections[N_SECTIONS] = {
 
 static const container_kind model_kind = {'M', 1, N_SECTIONS, sections};
 
+/* The numbers of CORE and of RATE, in their order. */
+#define CORE_MEMBERS(MEMBER)                                                                                          \
+  MEMBER(i32, kind) MEMBER(i32, scheme) MEMBER(i32, ties) MEMBER(i32, map)                                            \
+  MEMBER(double, map_parameters[0]) MEMBER(double, map_parameters[1])                                                 \
+  MEMBER(double, map_parameters[2]) MEMBER(double, map_parameters[3])                                                 \
+  MEMBER(i32, n_bins) MEMBER(i32, n_bins_asked) MEMBER(double, score_min) MEMBER(double, score_max)                   \
+  MEMBER(double, delta) MEMBER(double, odds_ratio) MEMBER(u64, seed)                                                  \
+  MEMBER(i64, n_samples) MEMBER(i64, n_positive) MEMBER(i64, n_tied)
+
+#define RATE_MEMBERS(MEMBER)                                                                                          \
+  MEMBER(i32, source_rate_origin) MEMBER(i32, target_rate_origin)                                                     \
+  MEMBER(double, source_rate) MEMBER(double, target_rate)                                                             \
+  MEMBER(i64, source_count) MEMBER(i64, source_ones) MEMBER(i64, target_count) MEMBER(i64, target_ones)
+
 /* The payloads of the sections of this model; 0: left out. They fit in size_t, as the model itself did. */
 static void section_sizes(const fastbin_model_spec *spec, size_t *sizes) {
   size_t n_bins = (size_t)spec->n_bins;
@@ -74,33 +88,18 @@ static void section_sizes(const fastbin_model_spec *spec, size_t *sizes) {
 /* Writing                                                                                                       */
 /* ------------------------------------------------------------------------------------------------------------- */
 
+#define PUT(type, member) at = put_##type(at, spec->member);
+
 static unsigned char *put_core(unsigned char *at, const fastbin_model_spec *spec) {
-  at = put_u32(at, (uint32_t)spec->kind);
-  at = put_u32(at, (uint32_t)spec->scheme);
-  at = put_u32(at, (uint32_t)spec->ties);
-  at = put_u32(at, (uint32_t)spec->map);
-  at = put_doubles(at, spec->map_parameters, 4);
-  at = put_u32(at, (uint32_t)fastbin_n_values(spec));
-  at = put_u32(at, (uint32_t)spec->n_bins_asked);
-  at = put_double(at, spec->score_min);
-  at = put_double(at, spec->score_max);
-  at = put_double(at, spec->delta);
-  at = put_double(at, spec->odds_ratio);
-  at = put_u64(at, spec->seed);
-  at = put_u64(at, (uint64_t)spec->n_samples);
-  at = put_u64(at, (uint64_t)spec->n_positive);
-  return put_u64(at, (uint64_t)spec->n_tied);
+  unsigned char *n_bins = at + 48;
+  CORE_MEMBERS(PUT)
+  put_i32(n_bins, fastbin_n_values(spec)); /* see take_lengths() */
+  return at;
 }
 
 static unsigned char *put_rates(unsigned char *at, const fastbin_model_spec *spec) {
-  at = put_u32(at, (uint32_t)spec->source_rate_origin);
-  at = put_u32(at, (uint32_t)spec->target_rate_origin);
-  at = put_double(at, spec->source_rate);
-  at = put_double(at, spec->target_rate);
-  at = put_u64(at, (uint64_t)spec->source_count);
-  at = put_u64(at, (uint64_t)spec->source_ones);
-  at = put_u64(at, (uint64_t)spec->target_count);
-  return put_u64(at, (uint64_t)spec->target_ones);
+  RATE_MEMBERS(PUT)
+  return at;
 }
 
 static unsigned char *put_keys(unsigned char *at, const uint64_t *keys, size_t n) {
@@ -158,7 +157,7 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
     case SPLN:
       return put_doubles(at, spec->knots, 3 * (size_t)spec->n_knots);
     case RULE:
-      return put_u32(put_u32(at, (uint32_t)spec->out_of_range), (uint32_t)spec->weights);
+      return put_i32(put_i32(at, spec->out_of_range), spec->weights);
     case RISE:
       return put_slices(at, spec);
     case ATOM:
@@ -207,34 +206,11 @@ fastbin_status fastbin_check_model_start(const unsigned char *bytes, size_t size
   return fastbin_check_start(&model_kind, bytes, size);
 }
 
-static void take_core(const unsigned char *at, fastbin_model_spec *spec) {
-  spec->kind = take_i32(&at);
-  spec->scheme = take_i32(&at);
-  spec->ties = take_i32(&at);
-  spec->map = take_i32(&at);
-  for (int i = 0; i < 4; i++) spec->map_parameters[i] = take_double(&at);
-  spec->n_bins = take_i32(&at);
-  spec->n_bins_asked = take_i32(&at);
-  spec->score_min = take_double(&at);
-  spec->score_max = take_double(&at);
-  spec->delta = take_double(&at);
-  spec->odds_ratio = take_double(&at);
-  spec->seed = take_u64(&at);
-  spec->n_samples = take_i64(&at);
-  spec->n_positive = take_i64(&at);
-  spec->n_tied = take_i64(&at);
-}
+#define TAKE(type, member) spec->member = take_##type(&at);
 
-static void take_rates(const unsigned char *at, fastbin_model_spec *spec) {
-  spec->source_rate_origin = take_i32(&at);
-  spec->target_rate_origin = take_i32(&at);
-  spec->source_rate = take_double(&at);
-  spec->target_rate = take_double(&at);
-  spec->source_count = take_i64(&at);
-  spec->source_ones = take_i64(&at);
-  spec->target_count = take_i64(&at);
-  spec->target_ones = take_i64(&at);
-}
+static void take_core(const unsigned char *at, fastbin_model_spec *spec) { CORE_MEMBERS(TAKE) }
+
+static void take_rates(const unsigned char *at, fastbin_model_spec *spec) { RATE_MEMBERS(TAKE) }
 
 static void take_rule(const unsigned char *at, fastbin_model_spec *spec) {
   spec->out_of_range = take_i32(&at);

@@ -178,7 +178,7 @@ static void section_sizes(const fastbin_monitor_spec *spec, size_t *sizes) {
 
 static unsigned char *put_starts(unsigned char *at, const fastbin_monitor_spec *spec, size_t n_bins) {
   for (size_t k = 0; k < spec->n_starts; k++) {
-    at = put_u64(at, (uint64_t)spec->start_at[k]);
+    at = put_i64(at, spec->start_at[k]);
     at = put_double(at, spec->start_weights[k]);
     at = put_counts(at, spec->start_counts + k * n_bins, n_bins);
     at = put_counts(at, spec->start_ones + k * n_bins, n_bins);
@@ -194,7 +194,7 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
       at = put_double(at, spec->alpha);
       at = put_double(at, spec->interval_alpha);
       at = put_double(at, spec->max_log_mean);
-      return put_u64(at, (uint64_t)spec->alarm_at);
+      return put_i64(at, spec->alarm_at);
     case STRM:
       fastbin_stream_write(spec->stream, at, size);
       return at + size;

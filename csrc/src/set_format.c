@@ -59,12 +59,12 @@ static void section_sizes(const fastbin_set_spec *spec, size_t *sizes) {
 }
 
 static unsigned char *put_head(unsigned char *at, const fastbin_set_spec *spec) {
-  at = put_u32(at, (uint32_t)spec->kind);
-  at = put_u32(at, (uint32_t)spec->key_type);
-  at = put_u32(at, (uint32_t)spec->unknown);
-  at = put_u32(at, (uint32_t)spec->pool);
-  at = put_u64(at, (uint64_t)spec->n_models);
-  return put_u64(at, (uint64_t)spec->n_keys);
+  at = put_i32(at, spec->kind);
+  at = put_i32(at, spec->key_type);
+  at = put_i32(at, spec->unknown);
+  at = put_i32(at, spec->pool);
+  at = put_i64(at, spec->n_models);
+  return put_i64(at, spec->n_keys);
 }
 
 static unsigned char *put_keys(unsigned char *at, const fastbin_set_spec *spec) {
@@ -96,7 +96,7 @@ static unsigned char *put_vector(unsigned char *at, const fastbin_vector_map *ma
   at = put_double(at, map->of_models);
   at = put_double(at, map->of_priors);
   at = put_double(at, map->least);
-  at = put_u32(at, (uint32_t)map->keep_top);
+  at = put_i32(at, map->keep_top);
   at = put_u32(at, map->mixing ? 1u : 0u);
   at = put_doubles(at, map->slopes, n_keys);
   at = put_doubles(at, map->intercepts, n_keys);
@@ -105,7 +105,7 @@ static unsigned char *put_vector(unsigned char *at, const fastbin_vector_map *ma
 }
 
 static unsigned char *put_seen(unsigned char *at, const fastbin_vector_map *map, vector_sizes sizes) {
-  at = put_u64(at, (uint64_t)map->n_bins);
+  at = put_i64(at, map->n_bins);
   at = put_doubles(at, map->edges, sizes.edges);
   at = put_counts(at, map->counts, 2 * sizes.bins);
   return put_doubles(at, map->means, sizes.bins);
@@ -119,10 +119,10 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
     case KEYS:
       return put_keys(at, spec);
     case CELL:
-      for (int32_t i = 0; i < spec->n_keys; i++) at = put_u64(at, (uint64_t)spec->model_of_key[i]);
+      for (int32_t i = 0; i < spec->n_keys; i++) at = put_i64(at, spec->model_of_key[i]);
       return at;
     case COLS:
-      for (int32_t i = 0; i < spec->n_keys; i++) at = put_u64(at, (uint64_t)spec->columns[i]);
+      for (int32_t i = 0; i < spec->n_keys; i++) at = put_i64(at, spec->columns[i]);
       return at;
     case OFFS:
       return put_offsets(at, spec);

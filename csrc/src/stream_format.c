@@ -49,15 +49,15 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
     case HEAD:
       at = put_u32(at, (stream->has_variance ? HAS_VARIANCE : 0u) | (stream->has_fit ? HAS_FIT : 0u));
       at = put_u32(at, 0);
-      at = put_u64(at, (uint64_t)stream->n_samples);
-      at = put_u64(at, (uint64_t)stream->n_positive);
-      return put_u64(at, (uint64_t)stream->n_tied);
+      at = put_i64(at, stream->n_samples);
+      at = put_i64(at, stream->n_positive);
+      return put_i64(at, stream->n_tied);
     case MODL:
       fastbin_model_write(stream->partition, at, size);
       return at + size;
     case TALY:
-      for (int32_t b = 0; b < n_bins; b++) at = put_u64(at, (uint64_t)stream->tallies[b].count);
-      for (int32_t b = 0; b < n_bins; b++) at = put_u64(at, (uint64_t)stream->tallies[b].label_sum);
+      for (int32_t b = 0; b < n_bins; b++) at = put_i64(at, stream->tallies[b].count);
+      for (int32_t b = 0; b < n_bins; b++) at = put_i64(at, stream->tallies[b].label_sum);
       return at;
     case VARI:
       for (int32_t b = 0; b < n_bins; b++) at = put_double(at, stream->tallies[b].running_variance);
