@@ -82,7 +82,7 @@ static int classes_have(const fastbin_monitor_spec *spec, const int64_t *counts,
 }
 
 static int classes_can_be(const fastbin_monitor_spec *spec) {
-  int64_t n_left = spec->stream->spec.n_bins;
+  int64_t n_left = spec->stream->partition->spec.n_bins;
   for (size_t k = 0; k < spec->n_classes; k++) {
     if (spec->class_bins[k] < 1 || spec->class_bins[k] > n_left) return 0;
     n_left -= spec->class_bins[k];
@@ -93,7 +93,7 @@ static int classes_can_be(const fastbin_monitor_spec *spec) {
 
 /* Start k has counted no less than the one before it, in any bin, and no more than the stream. */
 static int start_can_be(const fastbin_monitor_spec *spec, size_t k) {
-  size_t n_bins = (size_t)spec->stream->spec.n_bins;
+  size_t n_bins = (size_t)spec->stream->partition->spec.n_bins;
   const int64_t *counts = spec->start_counts + k * n_bins, *ones = spec->start_ones + k * n_bins;
   int64_t earliest = k > 0 ? spec->start_at[k - 1] : 0;
   if (spec->start_at[k] <= earliest || spec->start_at[k] > n_outcomes(spec)) return 0;
@@ -123,7 +123,7 @@ static fastbin_status check_pooled(const fastbin_monitor_spec *spec) {
   if (spec->n_starts > 0 && !(spec->start_at && spec->start_weights && spec->start_counts && spec->start_ones)) {
     return FASTBIN_ERROR_ARGUMENT;
   }
-  if (spec->n_pairs > SIZE_MAX / 64 || spec->n_starts > SIZE_MAX / 64 / ((size_t)spec->stream->spec.n_bins + 1)) {
+  if (spec->n_pairs > SIZE_MAX / 64 || spec->n_starts > SIZE_MAX / 64 / ((size_t)spec->stream->partition->spec.n_bins + 1)) {
     return FASTBIN_ERROR_MEMORY;
   }
   return grid_can_be(spec) && classes_can_be(spec) && starts_can_be(spec) ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
@@ -142,7 +142,7 @@ static fastbin_status check_monitor(const fastbin_monitor_spec *spec) {
   if (status != FASTBIN_OK) return status;
   log_threshold = -log(spec->alpha);
   if (!passed_can_be(spec->max_log_mean, log_threshold, spec->alarm_at, n_outcomes(spec))) return FASTBIN_ERROR_CONTENT;
-  n_bins = spec->stream->spec.n_bins;
+  n_bins = spec->stream->partition->spec.n_bins;
   log_threshold += log((double)n_bins);
   for (int32_t b = 0; b < n_bins; b++) {
     if (!bin_can_be(spec, b, log_threshold)) return FASTBIN_ERROR_CONTENT;
@@ -166,7 +166,7 @@ static fastbin_status take_given(const fastbin_monitor_spec *given, fastbin_moni
 /* ------------------------------------------------------------------------------------------------------------- */
 
 static void section_sizes(const fastbin_monitor_spec *spec, size_t *sizes) {
-  size_t n_bins = (size_t)spec->stream->spec.n_bins;
+  size_t n_bins = (size_t)spec->stream->partition->spec.n_bins;
   sizes[HEAD] = HEAD_SIZE;
   sizes[STRM] = fastbin_stream_size(spec->stream);
   sizes[TOLR] = 16 * n_bins;
@@ -188,7 +188,7 @@ static unsigned char *put_starts(unsigned char *at, const fastbin_monitor_spec *
 
 static unsigned char *put_section(unsigned char *at, const void *content, int section, size_t size) {
   const fastbin_monitor_spec *spec = content;
-  size_t n_bins = (size_t)spec->stream->spec.n_bins;
+  size_t n_bins = (size_t)spec->stream->partition->spec.n_bins;
   switch ((enum section)section) {
     case HEAD:
       at = put_double(at, spec->alpha);
@@ -278,7 +278,7 @@ static int take_shape(const fastbin_stream *stream, const payload *payloads, fas
   shape->struct_size = sizeof *shape;
   shape->stream = stream;
   shape->n_seen = payloads[SEEN].size / FASTBIN_DIGEST_SIZE;
-  shape->n_starts = payloads[STRT].size / (16 + 16 * (size_t)stream->spec.n_bins);
+  shape->n_starts = payloads[STRT].size / (16 + 16 * (size_t)stream->partition->spec.n_bins);
   if (size == 0) return shape->n_starts == 0;
   if (size < 8 || get_u64(payloads[GRID].start) > (size - 8) / 8) return 0;
   shape->n_classes = (size_t)get_u64(payloads[GRID].start);
@@ -288,7 +288,7 @@ static int take_shape(const fastbin_stream *stream, const payload *payloads, fas
 
 /* The monitor around a stream, which it takes over, also on failure. */
 static fastbin_status monitor_around(fastbin_stream *stream, const payload *payloads, fastbin_monitor **monitor) {
-  size_t n_bins = (size_t)stream->spec.n_bins;
+  size_t n_bins = (size_t)stream->partition->spec.n_bins;
   size_t sizes[N_SECTIONS];
   fastbin_monitor *made;
   const unsigned char *at = payloads[HEAD].start;

@@ -21,35 +21,28 @@ static int splits_ties(const fastbin_model_spec *spec, int32_t edge) {
 }
 
 fastbin_status fastbin_stream_over(fastbin_model *partition, fastbin_stream **stream) {
-  fastbin_model_spec spec;
+  const fastbin_model_spec *spec = &partition->spec;
   fastbin_stream *made = NULL;
   size_t bytes = sizeof *made;
-  spec.struct_size = sizeof spec;
-  fastbin_model_describe(partition, &spec);
-  if (add_size(&bytes, (size_t)spec.n_bins, sizeof(struct tally))) made = calloc(1, bytes);
+  if (add_size(&bytes, (size_t)spec->n_bins, sizeof(struct tally))) made = calloc(1, bytes);
   if (!made) {
     fastbin_model_free(partition);
     return FASTBIN_ERROR_MEMORY;
   }
   made->partition = partition;
-  made->spec = spec;
   made->has_variance = 1;
-  for (int32_t b = 0; b < spec.n_bins - 1; b++) made->splits_ties |= splits_ties(&spec, edge_above(&spec, b));
+  for (int32_t b = 0; b < spec->n_bins - 1; b++) made->splits_ties |= splits_ties(spec, edge_above(spec, b));
   *stream = made;
   return FASTBIN_OK;
 }
 
 fastbin_status fastbin_stream_create(const fastbin_model *model, fastbin_stream **stream) {
-  fastbin_model_spec spec;
   fastbin_model *partition;
   fastbin_status status;
   if (!stream) return FASTBIN_ERROR_ARGUMENT;
   *stream = NULL;
-  if (!model) return FASTBIN_ERROR_ARGUMENT;
-  spec.struct_size = sizeof spec;
-  fastbin_model_describe(model, &spec);
-  if (spec.kind != FASTBIN_STEP) return FASTBIN_ERROR_ARGUMENT;
-  status = fastbin_model_create(&spec, &partition);
+  if (!model || model->spec.kind != FASTBIN_STEP) return FASTBIN_ERROR_ARGUMENT;
+  status = fastbin_model_create(&model->spec, &partition);
   return status == FASTBIN_OK ? fastbin_stream_over(partition, stream) : status;
 }
 
@@ -64,7 +57,7 @@ fastbin_status fastbin_stream_continue(const fastbin_model *model, fastbin_strea
   const fastbin_model_spec *spec;
   fastbin_status status = fastbin_stream_create(model, stream);
   if (status != FASTBIN_OK) return status;
-  spec = &(*stream)->spec;
+  spec = &(*stream)->partition->spec;
   /* The tally of a label-shifted model counts samples of another population, and one of whole ties is conditioned on them; samples
      that were drawn bin by bin or from one batch are not more of a stream. */
   if (!spec->counts || fastbin_is_conditioned(spec) || spec->weight_sums || spec->n_samples > MOST_SAMPLES ||
@@ -101,7 +94,7 @@ static int is_tied_at(const fastbin_model_spec *spec, int32_t edge, double score
 
 /* Whether an edge that splits ties has this score. The edge that splits ties is next to the sample among those of its score. */
 static int is_tied(const fastbin_stream *stream, int32_t bin, double score) {
-  const fastbin_model_spec *spec = &stream->spec;
+  const fastbin_model_spec *spec = &stream->partition->spec;
   return (bin > 0 && is_tied_at(spec, edge_above(spec, bin - 1), score)) ||
          (bin < spec->n_bins - 1 && is_tied_at(spec, edge_above(spec, bin), score));
 }
@@ -175,7 +168,7 @@ int fastbin_stream_has_variance(const fastbin_stream *stream) { return stream->h
 fastbin_status fastbin_stream_tally(const fastbin_stream *stream, int64_t *counts, int64_t *label_sums,
                                     double *running_variances) {
   if (!stream || (running_variances && !stream->has_variance)) return FASTBIN_ERROR_ARGUMENT;
-  for (int32_t b = 0; b < stream->spec.n_bins; b++) {
+  for (int32_t b = 0; b < stream->partition->spec.n_bins; b++) {
     if (counts) counts[b] = stream->tallies[b].count;
     if (label_sums) label_sums[b] = stream->tallies[b].label_sum;
     if (running_variances) running_variances[b] = stream->tallies[b].running_variance;
@@ -236,7 +229,7 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
   if (!model) return FASTBIN_ERROR_ARGUMENT;
   *model = NULL;
   if (!stream) return FASTBIN_ERROR_ARGUMENT;
-  spec = stream->spec;
+  spec = stream->partition->spec;
   if (!allocate_columns(&columns, (size_t)spec.n_bins)) return FASTBIN_ERROR_MEMORY;
   fastbin_stream_tally(stream, columns.counts, columns.label_sums, NULL);
   for (int32_t b = 0; b < spec.n_bins; b++) {
@@ -289,8 +282,8 @@ static int same_event(const fastbin_model_spec *a, const fastbin_model_spec *b) 
 /* The same bins, with the tally that one of two streams started from, so that the samples of that fit can be recognised, and
    with the event that one of them knows. */
 static fastbin_status take_partition(fastbin_stream *stream, const fastbin_stream *other) {
-  const fastbin_model_spec *named = stream->spec.event_size > 0 ? &stream->spec : &other->spec;
-  fastbin_model_spec spec = other->has_fit ? other->spec : stream->spec;
+  const fastbin_model_spec *named = stream->partition->spec.event_size > 0 ? &stream->partition->spec : &other->partition->spec;
+  fastbin_model_spec spec = other->has_fit ? other->partition->spec : stream->partition->spec;
   fastbin_model *partition;
   fastbin_status status;
   spec.event = named->event;
@@ -299,16 +292,17 @@ static fastbin_status take_partition(fastbin_stream *stream, const fastbin_strea
   if (status != FASTBIN_OK) return status;
   fastbin_model_free(stream->partition);
   stream->partition = partition;
-  return fastbin_model_describe(partition, &stream->spec);
+  return FASTBIN_OK;
 }
 
 fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream *other) {
   int is_first, is_empty;
   if (!stream || !other || stream == other) return FASTBIN_ERROR_ARGUMENT;
-  if (!same_bins(&stream->spec, &other->spec) || !same_event(&stream->spec, &other->spec)) return FASTBIN_ERROR_ARGUMENT;
+  if (!same_bins(&stream->partition->spec, &other->partition->spec)) return FASTBIN_ERROR_ARGUMENT;
+  if (!same_event(&stream->partition->spec, &other->partition->spec)) return FASTBIN_ERROR_ARGUMENT;
   if (stream->has_fit && other->has_fit) return FASTBIN_ERROR_ARGUMENT;
   if (other->n_samples > MOST_SAMPLES - stream->n_samples) return FASTBIN_ERROR_ARGUMENT;
-  if (other->has_fit || (stream->spec.event_size == 0 && other->spec.event_size > 0)) {
+  if (other->has_fit || (stream->partition->spec.event_size == 0 && other->partition->spec.event_size > 0)) {
     fastbin_status status = take_partition(stream, other);
     if (status != FASTBIN_OK) return status;
   }
@@ -316,7 +310,7 @@ fastbin_status fastbin_stream_merge(fastbin_stream *stream, const fastbin_stream
   is_empty = other->n_samples == 0;
   if (is_first) stream->has_variance = other->has_variance;
   if (!is_first && !is_empty) stream->has_variance = 0;
-  for (int32_t b = 0; b < stream->spec.n_bins; b++) {
+  for (int32_t b = 0; b < stream->partition->spec.n_bins; b++) {
     struct tally *into = &stream->tallies[b];
     const struct tally *from = &other->tallies[b];
     into->count += from->count;

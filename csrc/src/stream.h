@@ -20,14 +20,13 @@ struct tally {
 
 struct fastbin_stream {
   fastbin_model *partition;
-  fastbin_model_spec spec;  /* of the partition; its pointers point into it */
   int64_t n_samples;
   int64_t n_positive;
   int64_t n_tied;
   int has_variance;
   int has_fit;              /* whether the samples of the partition's fit are counted */
   int splits_ties;          /* whether some edge splits ties at random */
-  struct tally tallies[];   /* spec.n_bins */
+  struct tally tallies[];   /* one for each bin of the partition */
 };
 
 /* An empty stream over the bins of a STEP model, which it takes over, also on failure. */

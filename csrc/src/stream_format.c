@@ -24,7 +24,7 @@ static const section_kind sections[N_SECTIONS] = {
 static const container_kind stream_kind = {'S', 2, N_SECTIONS, sections};
 
 static void section_sizes(const fastbin_stream *stream, size_t *sizes) {
-  size_t n_bins = (size_t)stream->spec.n_bins;
+  size_t n_bins = (size_t)stream->partition->spec.n_bins;
   sizes[HEAD] = HEAD_SIZE;
   sizes[MODL] = fastbin_model_size(stream->partition);
   sizes[TALY] = 16 * n_bins;
@@ -44,7 +44,7 @@ size_t fastbin_stream_size(const fastbin_stream *stream) {
 
 static unsigned char *put_section(unsigned char *at, const void *content, int section, size_t size) {
   const fastbin_stream *stream = content;
-  int32_t n_bins = stream->spec.n_bins;
+  int32_t n_bins = stream->partition->spec.n_bins;
   switch ((enum section)section) {
     case HEAD:
       at = put_u32(at, (stream->has_variance ? HAS_VARIANCE : 0u) | (stream->has_fit ? HAS_FIT : 0u));
@@ -125,7 +125,7 @@ static fastbin_status find_parts_of_version_1(const unsigned char *bytes, size_t
 
 static void take_tallies(fastbin_stream *stream, const struct parts *parts) {
   const unsigned char *at = parts->tally.start;
-  int32_t n_bins = stream->spec.n_bins;
+  int32_t n_bins = stream->partition->spec.n_bins;
   for (int32_t b = 0; b < n_bins; b++) stream->tallies[b].count = take_i64(&at);
   for (int32_t b = 0; b < n_bins; b++) stream->tallies[b].label_sum = take_i64(&at);
   at = parts->variances.start;
@@ -145,7 +145,7 @@ static int tally_can_be(const struct tally *tally, int has_variance) {
 
 /* Whether a stream that went on from the tally of its model still holds it. */
 static int holds_fit(const fastbin_stream *stream) {
-  const fastbin_model_spec *spec = &stream->spec;
+  const fastbin_model_spec *spec = &stream->partition->spec;
   if (!spec->counts || fastbin_is_conditioned(spec) || spec->weight_sums || (stream->has_variance && spec->n_samples > 0)) return 0;
   if (stream->n_samples < spec->n_samples || stream->n_positive < spec->n_positive || stream->n_tied < spec->n_tied) return 0;
   if (stream->n_samples - stream->n_positive < spec->n_samples - spec->n_positive) return 0;
@@ -164,8 +164,7 @@ static void keep_as_fit(fastbin_stream *stream, fastbin_model *snapshot) {
   fastbin_model_free(stream->partition);
   stream->partition = snapshot;
   stream->has_variance = 0;
-  for (int32_t b = 0; b < stream->spec.n_bins; b++) stream->tallies[b].running_variance = 0.0;
-  fastbin_model_describe(snapshot, &stream->spec);
+  for (int32_t b = 0; b < stream->partition->spec.n_bins; b++) stream->tallies[b].running_variance = 0.0;
 }
 
 /* Whether counting can lead to these parts. fastbin_model_create() compares the tally with the totals. */
@@ -174,19 +173,19 @@ static fastbin_status check_stream(fastbin_stream *stream, int is_version_1) {
   fastbin_status status;
   int64_t n_counted = 0, n_positive = 0;
   if (stream->n_samples > MOST_SAMPLES) return FASTBIN_ERROR_CONTENT;
-  for (int32_t b = 0; b < stream->spec.n_bins; b++) {
+  for (int32_t b = 0; b < stream->partition->spec.n_bins; b++) {
     if (!tally_can_be(&stream->tallies[b], stream->has_variance)) return FASTBIN_ERROR_CONTENT;
   }
   status = fastbin_stream_snapshot(stream, &snapshot);
   if (status != FASTBIN_OK) return status == FASTBIN_ERROR_MEMORY ? status : FASTBIN_ERROR_CONTENT;
-  if (is_version_1 && stream->has_fit && !stream->spec.counts) {
+  if (is_version_1 && stream->has_fit && !stream->partition->spec.counts) {
     keep_as_fit(stream, snapshot);
   } else {
     fastbin_model_free(snapshot);
   }
   if (!stream->splits_ties && stream->n_tied != 0 && !stream->has_fit) return FASTBIN_ERROR_CONTENT;
   if (stream->has_fit) return holds_fit(stream) ? FASTBIN_OK : FASTBIN_ERROR_CONTENT;
-  for (int32_t b = 0; b < stream->spec.n_bins; b++) {
+  for (int32_t b = 0; b < stream->partition->spec.n_bins; b++) {
     n_counted += stream->tallies[b].count;
     n_positive += stream->tallies[b].label_sum;
   }
@@ -197,18 +196,15 @@ static fastbin_status check_stream(fastbin_stream *stream, int is_version_1) {
 static fastbin_status decode_stream(const struct parts *parts, fastbin_stream **stream) {
   const unsigned char *totals = parts->totals;
   fastbin_model *partition;
-  fastbin_model_spec spec;
   fastbin_status status;
   size_t n_bins, variances;
   if (parts->flags & ~(HAS_VARIANCE | HAS_FIT)) return FASTBIN_ERROR_FORMAT_VERSION;
   if (!parts->model.start) return FASTBIN_ERROR_CONTENT;
   status = fastbin_model_read(parts->model.start, parts->model.size, &partition);
   if (status != FASTBIN_OK) return status_of_part(status);
-  spec.struct_size = sizeof spec;
-  fastbin_model_describe(partition, &spec);
-  n_bins = (size_t)spec.n_bins;
+  n_bins = (size_t)partition->spec.n_bins;
   variances = parts->flags & HAS_VARIANCE ? 8 * n_bins : 0;
-  if (spec.kind != FASTBIN_STEP || parts->tally.size != 16 * n_bins || parts->variances.size != variances) {
+  if (partition->spec.kind != FASTBIN_STEP || parts->tally.size != 16 * n_bins || parts->variances.size != variances) {
     fastbin_model_free(partition);
     return FASTBIN_ERROR_CONTENT;
   }
