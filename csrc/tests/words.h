@@ -44,7 +44,7 @@ static inline FILE *open_vectors(int argc, char **argv, const char *first_line) 
   return file;
 }
 
-/* The lines of the file from here on but the empty ones and comments, each as it is and at the cursor; then back to the start. */
+/* Every line of the file from here on, but empty ones and comments, as it is and at the cursor; then back to the start. */
 static inline void read_lines(FILE *file, void (*read_line)(const char *line)) {
   static char line[MAX_LINE], words[MAX_LINE];
   while (fgets(line, sizeof line, file)) {
