@@ -323,7 +323,6 @@ MAY_BE_ALIKE = {
     ("csrc/src/file.c fastbin_model_load", "csrc/src/file.c fastbin_set_load"): "of two types, which C tells apart",
     ("csrc/src/format.c fastbin_model_read", "csrc/src/set_format.c fastbin_set_read"): "of two types, which C tells apart",
     ("csrc/src/format.c put_section", "csrc/src/format.c put_section"): "a line for each section",
-    ("csrc/src/format.c take_core", "csrc/src/format.c take_rates"): "a line for each number",
     ("csrc/src/index_packed.c search_packed", "csrc/src/index_small.c search_small"): "a loop around a kernel that is inlined",
     ("csrc/src/status.c fastbin_status_string", "csrc/src/status.c fastbin_status_string"): "a line for each status",
     ("csrc/src/validate.c is_scheme", "csrc/src/validate.c is_scheme"): "a line for each scheme",

@@ -48,9 +48,7 @@ static unsigned char *put_section(unsigned char *at, const void *content, int se
   switch ((enum section)section) {
     case HEAD:
       at = put_u32(at, (stream->has_variance ? HAS_VARIANCE : 0u) | (stream->has_fit ? HAS_FIT : 0u));
-      at = put_u32(at, 0);
-      at = put_i64(at, stream->n_samples);
-      at = put_i64(at, stream->n_positive);
+      at = put_i64(put_i64(put_u32(at, 0), stream->n_samples), stream->n_positive);
       return put_i64(at, stream->n_tied);
     case MODL:
       fastbin_model_write(stream->partition, at, size);
