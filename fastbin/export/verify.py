@@ -440,7 +440,7 @@ def _tolerance(model: BinnedModel | ModelSet, scores: Float64s) -> Float64s:
     """How far values may be apart, as a share of them: what is lost of a term of the log odds moves a value by its share."""
     if not any(each.kind == "smooth" for _, each in model.numbered):
         return np.zeros(len(scores))
-    sizes = np.zeros(len(scores)) if isinstance(model, ModelSet) else _size_of_terms(model, scores)
+    sizes = _size_of_terms(model, scores) if isinstance(model, BinnedModel) else np.zeros(len(scores))
     return SMOOTH_TOLERANCE * np.maximum(1.0, np.where(np.isfinite(sizes), sizes, 0.0) / LARGE_TERMS)
 
 

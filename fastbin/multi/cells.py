@@ -185,7 +185,8 @@ class SetShape(NamedTuple):
 
     def parts(self, method: BinaryMethod, counts: Int64s) -> list[CellPart]:
         """The samples and the calibrator of each model; `counts` are the samples of the cells."""
-        sizes = [int(counts[numbers].sum()) for numbers in self.cells_of]
+        of_cell = counts.tolist()
+        sizes = [sum(of_cell[number] for number in numbers) for numbers in self.cells_of]
         own = zip(self.cells_of, sizes, self.names(), strict=True)
         return [CellPart(method.of(n_samples), numbers, n_samples, name) for numbers, n_samples, name in own]
 
