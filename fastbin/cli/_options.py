@@ -39,6 +39,17 @@ class _Checked(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(str(error) if isinstance(error, FastbinError) else f"{value!r} is not {self.name}", param, ctx)
 
 
+class _Count(click.IntRange):
+    """An integer, which may be written as 1e6."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if re.fullmatch(r"\d+(\.\d+)?[eE]\+?\d+", str(value)) and float(value).is_integer():
+            value = int(float(value))
+        return super().convert(value, param, ctx)
+
+
 def _score_range(value: str) -> tuple[float, float] | None:
     if value == "any":
         return None
@@ -85,7 +96,7 @@ def _size(value: str) -> int:
     return size
 
 
-PATH, COUNT = click.Path(), click.IntRange(1)
+PATH, COUNT, SAMPLES = click.Path(), _Count(1), _Count(2)
 ALPHA = _Checked("a number", lambda value: check_alpha(float(value)))
 DELTA = _Checked("a number", lambda value: check_alpha(float(value), "delta"))
 TEST_LEVEL = _Checked("a number", lambda value: check_alpha(float(value), "test_level"))

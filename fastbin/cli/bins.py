@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=options.examples("fastbin bins --n 5000 --alpha 0.1", "fastbin bins --n 5000 --epsilon 0.05"))
-@options.option("--n n_samples N", "The number of calibration samples.", click.IntRange(2), required=True)
+@options.option("--n n_samples N", "The number of calibration samples.", options.SAMPLES, required=True)
 @options.alpha
 @options.option("--n-bins B", "Show this number of bins (repeatable).", options.COUNT, multiple=True)
 @options.option("--epsilon E", "Also say how many bins keep within this distance.", float)

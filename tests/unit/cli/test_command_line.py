@@ -230,6 +230,16 @@ def test_an_option_that_is_required_is_asked_for(arguments: str, option: str) ->
     assert result.stderr.startswith(f"error: Missing option {option}.")
 
 
+def test_counts_may_be_written_with_an_exponent() -> None:
+    for written in ("20000", "2e4", "2.0E+04"):
+        assert commands.run("bins", "--n", written).stdout.startswith("20,000 samples")
+    for written in ("2.5e0", "1e400", "20e-1", "1.0", "many"):
+        assert commands.run("bins", "--n", written, code=2).stderr.startswith(
+            f"error: Invalid value for '--n': '{written}' is not a valid integer.\n"
+        )
+    assert "is not in the range x>=2" in commands.run("bins", "--n", "1e0", code=2).stderr
+
+
 def test_refused_input_exits_with_1_and_one_line() -> None:
     Path("model.fbm").write_bytes(b"no model")
     for arguments in (
