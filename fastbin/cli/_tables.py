@@ -159,7 +159,7 @@ def _choose(table: Table, name: str | None, option: str, usual: tuple[str, ...])
     has = f"it has {table.list_names()}"
     if len(table.names) == 1 and any(mark in table.names[0] for mark in ",;\t|"):
         has = f"it has one column, {table.names[0]!r}; say what is between columns by --delimiter"
-    raise InputError(f"{display_name(table.path)}: say {option} COLUMN; {why}; {has}")
+    raise InputError(f"{table.path}: say {option} COLUMN; {why}; {has}")
 
 
 def _with_usual_name(table: Table, usual: tuple[str, ...]) -> list[str]:
@@ -177,8 +177,7 @@ def check_held(table: Table, n_bytes: int) -> None:
     """Refuse so many bytes of rows, all of which a command needs at once, if there is a limit: joined, they take them twice."""
     if table.memory_limit is not None and 2 * n_bytes > table.memory_limit:
         raise TooManyRows(
-            f"{display_name(table.path)}: its rows take more than --memory-limit allows, and here all of them are needed at "
-            "once; raise it"
+            f"{table.path}: its rows take more than --memory-limit allows, and here all of them are needed at once; raise it"
         )
 
 
@@ -192,7 +191,7 @@ def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0, kept
     try:
         yield
     except (InputError, InputTypeError) as error:
-        place, subject = display_name(table.path), subject_of(error)
+        place, subject = table.path, subject_of(error)
         row, number = error.at if isinstance(error.at, tuple) else (error.at, None)
         if row is not None and kept is not None:
             row = int(kept[row])

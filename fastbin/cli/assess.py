@@ -244,7 +244,7 @@ def _assess_scores(
         if others or compared or groups or side != "both" or not _can_be_counted(loaded, table, rows):
             raise
         limit = "its rows take more than --memory-limit allows"
-        note(f"{display_name(table.path)}: {limit}; they are assessed by their counts in bins")
+        note(f"{table.path}: {limit}; they are assessed by their counts in bins")
         found = _assess_by_counts(loaded, table, rows, alpha=settings["alpha"], test_level=settings["test_level"])
         read_as = LabelledColumns(loaded, table, rows).columns
         return Assessed(found, None, read_as, found.n_samples + found.left_out.total, {})

@@ -161,7 +161,7 @@ def _id_column(table: Table, name: str | None, label: str) -> str:
         return table.check_column(name)
     if "row" in others or len(others) == 1:
         return "row" if "row" in others else others[0]
-    raise InputError(f"{display_name(table.path)}: say --id COLUMN, which tells the rows; it has {table.list_names()}")
+    raise InputError(f"{table.path}: say --id COLUMN, which tells the rows; it has {table.list_names()}")
 
 
 def _listed(plan: LabelPlan, name: str) -> bytes:

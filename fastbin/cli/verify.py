@@ -139,5 +139,5 @@ def _columns(
         for name, column in arrays.items():
             found.setdefault(name, []).append(column)
     if not found:
-        raise InputError(f"{display_name(table.path)} has no rows")
+        raise InputError(f"{table.path} has no rows")
     return {name: np.concatenate(parts) for name, parts in found.items()}

@@ -271,7 +271,7 @@ class Table:
     Attributes
     ----------
     path : str
-        "-" for the standard input; for rows of another library, how messages call them.
+        How messages call it: the name that opened it, or "standard input".
     files : list of str
         The files that it consists of.
     names : list of str

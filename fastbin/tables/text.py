@@ -56,7 +56,7 @@ class CsvTable(Table):
             raise InputError(f"delimiter is {delimiter!r}; it is one character of ASCII")
         if decimal == delimiter:
             raise InputError(f"decimal and delimiter are both {decimal!r}; one character cannot be both")
-        self.path, self.files, self.decimal = path, [path], decimal
+        self.path, self.files, self.decimal = "standard input" if path == "-" else path, [path], decimal
         self._encoding, self._watch = _check_encoding(encoding), watch
         self._stream = self._open()
         with self._reworded_errors():
@@ -73,9 +73,10 @@ class CsvTable(Table):
             self._file = open_for_arrow(self.path)
             stream = self._file if compression is None else arrow().CompressedInputStream(self._file, compression)
         else:
-            if self.path == "-" and sys.stdin is None:
+            is_standard = self.files == ["-"]
+            if is_standard and sys.stdin is None:
                 raise InputError("standard input is closed; name a file")
-            stream = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+            stream = sys.stdin.buffer if is_standard else open(self.path, "rb")  # noqa: SIM115
             stream = stream if self._watch is None else _Stream(stream.read, self._watch)
             stream = arrow().PythonFile(stream, mode="r")
         return stream if self._encoding == "utf-8" else arrow().transcoding_input_stream(stream, self._encoding, "utf-8")
@@ -152,7 +153,7 @@ class CsvTable(Table):
         at = quotes.left_open_at
         if at < 0:
             return
-        place = f"{_called(self.path)}, byte {at + 1:,}"
+        place = f"{self.path}, byte {at + 1:,}"
         if self.can_be_read_again:
             with self._open() as stream:
                 line, left = 1, at
@@ -194,7 +195,7 @@ class CsvTable(Table):
     def _record_place(self, record: int) -> str:
         """The line on which a record begins, where the header is record 0. Reads the file again, after an error."""
         if not self.can_be_read_again:
-            return f"{_called(self.path)}, row {record}"
+            return f"{self.path}, row {record}"
         line = 1
         with self._reworded_errors(), self._open() as stream:
             text = io.TextIOWrapper(io.BufferedReader(_Stream(stream.read)), encoding="latin-1", newline="")
@@ -206,10 +207,6 @@ class CsvTable(Table):
                     record -= 1
                 line = reader.line_num + 1
         return f"{self.path}, line {line}"
-
-
-def _called(path: str) -> str:
-    return "standard input" if path == "-" else path
 
 
 def not_text(path: str, start: bytes) -> InputError:
@@ -231,7 +228,7 @@ def _other_kind(path: str, kind: str, suffix: str) -> InputError:
     """The error for a file of a kind that is read from a file with another name, and from no pipe."""
     if os.path.isfile(path):
         return InputError(f"{path} is {kind}, and its name says CSV", f"give it a name that ends in {suffix}")
-    problem = f"{_called(path)} is {kind}, and a pipe is read as CSV"
+    problem = f"{path} is {kind}, and a pipe is read as CSV"
     return InputError(problem, "unpack it first, or name the file" if suffix.startswith(".csv.") else "name the file")
 
 

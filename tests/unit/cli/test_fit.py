@@ -260,7 +260,7 @@ def test_bad_rows_of_parquet_are_told_by_their_number() -> None:
             ["s.csv", "--method", "umd", "--edges-share", "0.001"],
             "s.csv: --edges-share 0.001 leaves 2 of 2000 samples to place the edges",
         ),
-        (["-", "-o", "m.fbm", "--weights", "w"], "- is empty"),
+        (["-", "-o", "m.fbm", "--weights", "w"], "standard input is empty"),
     ],
 )
 def test_refusals(arguments: list[str], message: str) -> None:
