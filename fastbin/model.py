@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fastbin._base.array_types import Bools, Float64s, Int64s
-from fastbin._base.checks import ScoreRange, check_alpha
+from fastbin._base.checks import ScoreRange, check_alpha, check_choice
 from fastbin._base.errors import FormatError, GuaranteeError, InputError
 from fastbin._base.frames import like
 from fastbin._base.signatures import alpha_by_name
@@ -233,7 +233,8 @@ class BinnedModel(Saved, NativeModel, Parts):
         >>> model.with_out_of_range("clip").predict([-0.5, 1.5])
         array([0., 1.])
         """
-        return self if out_of_range == self.out_of_range else self._derived("with_out_of_range", out_of_range=out_of_range)
+        policy = check_choice(out_of_range, "out_of_range", tuple(OUT_OF_RANGE_CODES))
+        return self if policy == self.out_of_range else self._derived("with_out_of_range", out_of_range=policy)
 
     def with_decision(self, decision: Any) -> BinnedModel:
         """The same model with a decision that it carries: it is saved with the model, and `decide` follows it.

@@ -125,6 +125,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         keys = in_order([*own, *pooled], "cells")
         if not keys:
             raise InputError("is empty, and so is pooled_cells", "a set has at least one key", argument="models")
+        policy = UNKNOWN.index(check_choice(unknown, "unknown", UNKNOWN))
         if pool is None and (pooled or unknown == "pool"):
             raise InputError("pooled_cells and unknown='pool' need a model for such rows", "give it as pool")
         if pool is not None and not pooled and unknown != "pool":
@@ -136,7 +137,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
         texts = [key for key in keys if isinstance(key, str)]
         self._fill(
             every, texts or np.array(keys, np.int64), numbers, kind=list(SET_KINDS).index(kind),
-            unknown=UNKNOWN.index(check_choice(unknown, "unknown", UNKNOWN)), pool=-1 if pool is None else len(ranked),
+            unknown=policy, pool=-1 if pool is None else len(ranked),
             columns=np.array([place[key] for key in keys], np.int32) if place else None, provenance=provenance,
         )  # fmt: skip
 

@@ -277,7 +277,7 @@ def _is_value(value: np.float64) -> str:
 
 def check_classes(classes: Any, n_columns: int | None = None) -> list[Key]:
     """The classes in the order of the columns: different integers, or different texts."""
-    if isinstance(classes, (str, bytes, Set, Mapping)) or not hasattr(classes, "__len__"):
+    if isinstance(classes, (str, bytes, Set, Mapping)) or not hasattr(classes, "__len__") or not np.iterable(classes):
         remedy = "pass the class of each column of P, as a list"
         raise InputTypeError(f"is {classes!r}", remedy, argument="classes", value=classes)
     given = classes.tolist() if hasattr(classes, "tolist") else list(classes)
@@ -350,9 +350,9 @@ def default_classes(labels: Any, n_columns: int) -> list[Key]:
 def require_classes(labels: Any, name: str) -> None:
     """Refuse arrays of floats and of booleans, for which the words about keys would be of no help."""
     kind = getattr(getattr(labels, "dtype", None), "kind", "")
-    if kind not in ("f", "b") or not len(labels):
+    array = np.asarray(labels if kind in ("f", "b") else ())
+    if array.ndim == 0 or not len(array):
         return
-    array = np.asarray(labels)
     if array.ndim > 1:
         remedy = f"give the class of each row: pass {name}.argmax(axis=1) of columns of 0 and 1"
         raise InputTypeError(f"has shape {array.shape}", remedy, argument=name)

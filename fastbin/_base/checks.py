@@ -577,9 +577,8 @@ def check_alpha(alpha: Any, name: str = "alpha", *, smallest: float = SMALLEST_A
         raise InputError(None, "a failure probability lies strictly between 0 and 1", argument=name, value=value)
     if value >= 1.0 or (value > 0.5 and not large):  # a confidence level, or a percentage
         share = value / 100.0 if value >= 1.0 else value
-        meant = min(share, 1.0 - share)
         event = "a verdict is wrong" if name == "test_level" else "the promise fails"
-        remedy = f"{name} is the chance that {event}; did you mean {meant:.6g}?"
+        remedy = f"{name} is the chance that {event}; did you mean {min(share, 1.0 - share):.6g}?"
         raise InputError(None, remedy, argument=name, value=value)
     if value < smallest:
         remedy = f"the smallest accepted is {smallest:g}, below which doubles cannot tell tails apart"
@@ -694,6 +693,12 @@ def check_flag(value: Any, name: str) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise InputTypeError(f"must be True or False, got {value!r}", argument=name, value=value)
     return bool(value)
+
+
+def check_function(value: Any, name: str) -> None:
+    """A function that is called, or ``None``: True would be a flag."""
+    if value is not None and not callable(value):
+        raise InputTypeError(f"must be a function, got {value!r:.100}", argument=name, value=value)
 
 
 # What a file holds of the name of an event.

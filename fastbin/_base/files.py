@@ -133,7 +133,7 @@ def as_bytes(data: Any) -> bytes | memoryview:
     try:
         view = memoryview(data)
         return view.cast("B") if view.nbytes else b""
-    except TypeError as error:  # also where they are not one behind the other
+    except (TypeError, ValueError) as error:  # also where they are not one behind the other
         problem, remedy = f"is of type {type(data).__name__}", "pass bytes, as to_bytes gives them, or a path to load"
         raise InputTypeError(problem, remedy, argument="data") from error
 

@@ -80,7 +80,10 @@ def check_salt(salt: Any, name: str = "salt") -> bytes:
     """The salt as bytes."""
     if not isinstance(salt, (str, bytes, bytearray)):
         raise InputTypeError(f"must be text or bytes, got {type(salt).__name__}", argument=name)
-    secret = salt.encode("utf8", errors="surrogateescape") if isinstance(salt, str) else bytes(salt)
+    try:
+        secret = salt.encode("utf8", errors="surrogateescape") if isinstance(salt, str) else bytes(salt)
+    except UnicodeEncodeError:
+        raise InputError("holds half of a surrogate pair", "which stands for no character", argument=name) from None
     if not secret:
         raise InputError("is empty", "a salt is a secret that others cannot guess", argument=name)
     return secret

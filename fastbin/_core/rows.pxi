@@ -146,10 +146,20 @@ cdef int refuse_overlap(cnp.ndarray out, cnp.ndarray scores, keys, cnp.npy_intp 
     return 0
 
 
+cdef bint propagates(nan) except -1:
+    """Whether NaN is the answer to NaN, which is refused otherwise."""
+    if isinstance(nan, str):
+        if nan == "error":
+            return False
+        if nan == "propagate":
+            return True
+    raise InputError(f"nan is {nan!r}; choose one of 'error', 'propagate'")
+
+
 cdef object pieces_of(scores, keys, nan, bint judges):
     """How many rows there are, the scores in pieces that C can read, each with its first row, and the keys of all rows."""
     check_same_index(scores=scores, tie_keys=keys)
-    n_rows, pieces = as_score_pieces(scores, keep_nulls=nan == "propagate")
+    n_rows, pieces = as_score_pieces(scores, keep_nulls=propagates(nan))
     return n_rows, pieces, None if keys is None else as_key_array(keys, n_rows, to_order=not judges)
 
 
@@ -169,9 +179,7 @@ cdef void *row_at(cnp.ndarray result, cnp.npy_intp row) noexcept:
 cdef bint describe_call(fastbin_rows *rows, scores, keys, seed, nan) except -1:
     """The rows of one call; whether its seed is left to be drawn, for want of keys and of a seed."""
     describe_rows(rows, scores)
-    if nan != "error":
-        if nan != "propagate":
-            raise InputError(f"nan is {nan!r}; choose one of 'error', 'propagate'")
+    if propagates(nan):
         rows.nan_policy = FASTBIN_NAN_PROPAGATE
     if keys is not None:
         if seed is not None:

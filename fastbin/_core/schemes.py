@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fastbin._base.errors import InputError
+from fastbin._base.checks import check_choice
 
 
 class Scheme(NamedTuple):
@@ -99,7 +99,6 @@ def rates_of_parts(parts: tuple[tuple[int, float, int, int], ...]) -> ClassRates
 
 def code_of(name: str, word: str) -> int:
     """The number of a word: code_of("ties", "upper") is 2."""
-    for code, known in WORDS[name].items():
-        if known == word:
-            return code
-    raise InputError(None, f"choose one of {', '.join(map(repr, WORDS[name].values()))}", argument=name, value=word)
+    words = WORDS[name]
+    check_choice(word, name, tuple(words.values()))
+    return next(code for code, known in words.items() if known == word)

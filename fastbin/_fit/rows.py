@@ -24,6 +24,7 @@ from fastbin._base.checks import (
     as_key_array,
     as_labels,
     as_scores,
+    check_function,
     check_labels,
     check_same_length,
     check_sample_weight,
@@ -326,7 +327,7 @@ def as_batches(batches: Any) -> Batches:
     if isinstance(batches, (str, bytes, os.PathLike)):
         remedy = "pass a function that gives batches of arrays, or a list of them; engines.fit takes the path of a file"
         raise InputTypeError(f"is {batches!r:.100}", remedy, argument="batches")
-    if isinstance(batches, Iterator) or not isinstance(batches, Iterable):
+    if isinstance(batches, Iterator) or not np.iterable(batches):
         raise InputTypeError(
             f"batches is of type {type(batches).__name__}, and a fit reads all rows at least twice; pass a function that "
             "returns a new iterator at each call, or a list"
@@ -352,6 +353,7 @@ class BatchesSource(Source):
     remedy = "return a new iterator at each call, and do not change the data meanwhile"
 
     def __init__(self, batches: Batches, score_range: ScoreRange, progress: Progress | None = None) -> None:
+        check_function(progress, "progress")
         self._batches, self._score_range, self._progress = batches, score_range, progress
         self._n_passes = 0
         self._n_rows: int | None = None

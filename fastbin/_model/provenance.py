@@ -219,6 +219,8 @@ def _plain_number(number: Any) -> Any:
 
 def _plain_entries(values: Any) -> Any:
     array = np.asarray(values)
+    if array.ndim == 0:
+        return _plain(array.item())
     if array.size <= MOST_ENTRIES:
         return [_plain(each) for each in array.tolist()]
     numbers = np.ascontiguousarray(array, "<f8") if array.dtype.kind in "iuf" else None

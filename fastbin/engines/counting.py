@@ -15,6 +15,7 @@ from fastbin._base.checks import (
     MOST_SAMPLES,
     SAY_POSITIVE,
     check_choice,
+    check_function,
     check_positive,
     check_same_event,
     is_missing,
@@ -202,6 +203,7 @@ def count_rows(table: Any, partition: Partition, asked: Asked, engine: str, prog
     """The rows of a table by label and bin, and by the reason why they are in none."""
     engine = check_choice(engine, "engine", ENGINES)
     require_bins(partition)
+    check_function(progress, "progress")
     check_roles(partition, asked.cell, asked.key)
     asked = asked._replace(positive=check_positive(asked.positive))
     if asked.score is None:

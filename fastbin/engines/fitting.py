@@ -14,6 +14,7 @@ from fastbin._base.checks import (
     MOST_SAMPLES,
     ScoreRange,
     check_choice,
+    check_function,
     check_positive,
     check_score_range,
     event_of,
@@ -136,6 +137,7 @@ def fit_columns(
 ) -> BinnedModel | ModelSet:
     """The same by a calibrator that may be changed, and has the name of its event."""
     check_choice(engine, "engine", ENGINES)
+    check_function(progress, "progress")
     positive = check_positive(positive)
     for argument, name in (("score", names.score), ("label", names.label)):
         if name is None:

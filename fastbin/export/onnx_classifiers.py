@@ -283,6 +283,8 @@ def _the_score_output(outputs: Iterable[str], candidates: Sequence[str], output:
             return candidates[0]
         found = f"{len(candidates)} outputs of floats" if candidates else "no output of floats"
         raise InputError(f"{place} has {found} among {listed}", "name the one with the scores as output=")
+    if not isinstance(output, str):
+        raise InputTypeError(f"is {output!r}", f"name an output; {place} has {listed}", argument="output", value=output)
     if output not in candidates:
         what = "which does not hold floats" if output in outputs else "which does not exist"
         raise InputError(f"is {output!r}, {what}", f"{place} has {listed}", argument="output", value=output)

@@ -60,13 +60,14 @@ def check_bound(bound: Any, kind: str, names: tuple[str, ...] | None = None) -> 
     names = CERTIFICATE_BOUNDS[kind] if names is None else names
     if bound is None:
         return names[0]
-    if isinstance(bound, str) and bound in names:
-        return bound
+    word = bound if isinstance(bound, str) else ""
+    if word in names:
+        return word
     message = f"bound is {bound!r}; for kind={kind!r} choose one of {', '.join(map(repr, names))}"
-    if bound == "exact":
+    if word == "exact":
         message = f"bound is 'exact', which meant several things; here, for kind={kind!r}, it is called {names[0]!r}"
-    elif isinstance(bound, str) and bound in _HINTS:
-        message = f"{message} ({bound!r}: {_HINTS[bound]})"
+    elif word in _HINTS:
+        message = f"{message} ({word!r}: {_HINTS[word]})"
     raise InputError(message)
 
 

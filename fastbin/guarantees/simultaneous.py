@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -301,7 +301,7 @@ def _naming(name: Any, cells: str) -> Iterator[None]:
 
 def _cells(models: Sequence[Any], names: Sequence[Any] | None, cells: str, bound: str = "clopper-pearson") -> list[_Cell]:
     for argument, value in (("models", models), ("names", [] if names is None else names)):
-        if not isinstance(value, Sized) or not isinstance(value, Iterable):
+        if not isinstance(value, Sized) or not np.iterable(value):
             raise InputTypeError(f"is of type {type(value).__name__}", "pass a sequence, one of each", argument=argument)
     given = range(len(models)) if names is None else names
     if len(given) != len(models) or len(models) == 0:

@@ -17,8 +17,8 @@ from fastbin._base.cells import Key
 from fastbin._base.checks import (
     UNIT,
     as_scores,
-    check_count,
     check_labels,
+    check_n_samples,
     check_same_length,
     check_sample_weight,
     check_score_range,
@@ -413,7 +413,7 @@ def binary_method(
     calibrator: Any, *, n_bins: Any = None, points_per_bin: Any = None, min_points: Any = 1, of_classes: bool = False
 ) -> BinaryMethod:
     """The checked wish of a user: a calibrator, or a number of bins, or else points per bin where there is such a rule."""
-    min_points = check_count(min_points, "min_points")
+    min_points = check_n_samples(min_points, "min_points")
     if calibrator is not None:
         check_binary(calibrator)
         if n_bins is not None:
@@ -426,7 +426,7 @@ def binary_method(
         return BinaryMethod(_copy(calibrator, **drawn), min_points=min_points)
     if n_bins is not None or points_per_bin is None:
         return BinaryMethod(CertifiedCalibration() if n_bins is None else UniformMassBinning(n_bins), min_points=min_points)
-    return BinaryMethod(UniformMassBinning(1), check_count(points_per_bin, "points_per_bin"), min_points)
+    return BinaryMethod(UniformMassBinning(1), check_n_samples(points_per_bin, "points_per_bin"), min_points)
 
 
 def provenance_of(estimator: Estimator[ModelSet], method: BinaryMethod, **said: Any) -> bytes:

@@ -27,7 +27,7 @@ from fastbin._base.checks import (
     refuse_first,
 )
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
 from fastbin._base.shown import outwards, printable, rounded, rounded_up
 from fastbin._base.table import Columns, Table, as_html, as_text
@@ -505,7 +505,7 @@ def assess_model(
     >>> assessment.after.ece < assessment.before.ece, assessment.check.verdict
     (True, 'not contradicted')
     """
-    vector = as_vector_model(model)
+    vector, others = as_vector_model(model), _by_name(others)
     if vector is not None:
         from fastbin.report.vectors import assess_vectors
 
@@ -540,7 +540,7 @@ def assess_model(
         left_out=test.left_out,
         after=scored("calibrated", served, own=True),
         before=scored("score itself", samples.predictions) if are_probabilities else None,
-        others=tuple(scored(name, test.predictions_of(other, name)) for name, other in (others or {}).items()),
+        others=tuple(scored(name, test.predictions_of(other, name)) for name, other in others.items()),
         certificates=certificates,
         why_no_certificate=why,
         check=check,
@@ -598,6 +598,12 @@ def _cell_results(
 def _n_positive(samples: Samples) -> int:
     """Samples with label 1, repetitions included."""
     return int(np.bincount(samples.labels, samples.frequencies, 2)[1])
+
+
+def _by_name(others: Mapping[str, Predictor] | None) -> Mapping[str, Predictor]:
+    if not isinstance(others, Mapping | None):
+        raise InputTypeError(f"is of type {type(others).__name__}", "pass a dict of predictions by name", argument="others")
+    return others or {}
 
 
 class _TestSet(NamedTuple):

@@ -28,6 +28,12 @@ MOST_FILES = 12
 CALLED = {"sample_weight": "weights", "cells": "segments"}
 
 
+def check_text(value: Any, name: str, *, is_needed: bool = False) -> None:
+    """Refuse what is neither text nor, where none is needed, ``None``."""
+    if not isinstance(value, str) and (is_needed or value is not None):
+        raise InputTypeError(f"is of type {type(value).__name__}", "pass a text", argument=name)
+
+
 class Filing(NamedTuple):
     """Which rows a page is about, who files it, and when, as far as that was said."""
 
@@ -42,8 +48,7 @@ class Filing(NamedTuple):
     def of(cls, **given: Any) -> Filing:
         """The same, checked."""
         for name in ("prepared_by", "role"):
-            if not isinstance(given.get(name), str | None):
-                raise InputTypeError(f"is of type {type(given[name]).__name__}", "pass a text", argument=name)
+            check_text(given.get(name), name)
         if not isinstance(given.get("date"), datetime.date | None):
             problem = f"is of type {type(given['date']).__name__}"
             raise InputTypeError(problem, "pass a datetime.date", argument="date", value=given["date"])

@@ -30,7 +30,7 @@ from fastbin.plots._style import by_text
 from fastbin.report import monitor_page, predictions_page, vector_page
 from fastbin.report.assessment import Assessment
 from fastbin.report.drawing import svg_of
-from fastbin.report.filing import Filing, digest_of_counts, document
+from fastbin.report.filing import Filing, check_text, digest_of_counts, document
 from fastbin.report.vectors import VectorAssessment, VectorCheck, VectorScorecard
 
 AnyAssessment = Assessment | VectorAssessment
@@ -104,6 +104,9 @@ def render_report(
     >>> "<h1>Scorecard 7</h1>" in page
     True
     """
+    check_text(title, "title", is_needed=True)
+    check_text(model_source, "model_source")
+    check_text(test_source, "test_source")
     filing = Filing.of(files=files, columns=columns, n_rows=n_rows, prepared_by=prepared_by, role=role, date=date)
     if isinstance(assessment, Validation):
         if monitor is not None:

@@ -370,7 +370,7 @@ def _without_missing(P: Any, k: int) -> tuple[Any, Bools | None]:
 
 
 def assess_vectors(
-    model: VectorModel, P: Any, labels: Any, *, others: Mapping[str, Any] | None, weights: Any, alpha: float,
+    model: VectorModel, P: Any, labels: Any, *, others: Mapping[str, Any], weights: Any, alpha: float,
     test_level: float, n_bins: int | None,
 ) -> VectorAssessment:  # fmt: skip
     """The assessment of a vector model, as by `assess_model`, whose arguments these are."""
@@ -390,7 +390,7 @@ def assess_vectors(
         class_counts=tuple(np.bincount(test.truth, frequencies, len(classes)).astype(np.int64).tolist()),
         is_weighted=test.is_weighted, n_left_out=test.n_missing,
         after=scored("calibrated", model._vectors(test.matrix)), before=scored("raw", test.matrix),
-        others=tuple(scored(name, test.vectors_of(other, name, classes)) for name, other in (others or {}).items()),
+        others=tuple(scored(name, test.vectors_of(other, name, classes)) for name, other in others.items()),
         certificates=promises, why_no_certificate=why,
         check=check_vectors(model, of_population[0], test, test_level) if of_population and not test.is_weighted else None,
     )  # fmt: skip

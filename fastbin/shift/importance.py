@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from fastbin._base.array_types import Float64s
-from fastbin._base.checks import check_count, check_seed, refuse_first
+from fastbin._base.checks import check_count, check_function, check_seed, refuse_first
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError, NotFittedError
@@ -129,6 +129,7 @@ class ULSIF:
         n_pairs = min(source_rows.shape[0], target_rows.shape[0])
         if self.n_pairs is not None:
             n_pairs = min(n_pairs, check_count(self.n_pairs, "n_pairs"))
+        check_function(progress, "progress")
         report = progress if progress is not None else lambda share: None
 
         moments = _Moments(source_rows, target_rows, kernels, sigmas)

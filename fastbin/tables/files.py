@@ -7,8 +7,10 @@ import os
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from fastbin._base.array_types import Array
-from fastbin._base.checks import check_count
+from fastbin._base.checks import check_count, check_function
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.tables.columns import read_numbers
 from fastbin.tables.folders import ManyTables, list_files
@@ -74,7 +76,7 @@ def open_table(
     ['p', 'y']
     """
     try:
-        path = os.fspath(path)
+        path = os.fsdecode(path)
     except TypeError as error:
         raise InputTypeError(f"is of type {type(path).__name__}", "pass the name of a file", argument="path") from error
     memory_limit = None if memory_limit is None else check_count(memory_limit, "memory_limit")
@@ -207,6 +209,10 @@ def read_columns(
     (100, array([0., 1.]))
     """
     chunk_rows = check_count(chunk_rows, "chunk_rows", maximum=2**31 - 1)
+    check_function(progress, "progress")
+    if isinstance(columns, (str, bytes)) or not np.iterable(columns):
+        raise InputTypeError(f"is {columns!r:.100}", "pass a list of names of columns", argument="columns", value=columns)
+    columns = list(columns)
     if label is not None and label not in columns:
         raise InputError(f"is {label!r}, and no column of `columns`", "name it there, too", argument="label", value=label)
     table = path if isinstance(path, Table) else open_table(path, delimiter)

@@ -255,7 +255,8 @@ def check_roles(score: str, label: str, weight: str | None = None, segment: str 
 def check_apart(role: str, name: str | None, **others: str | None) -> None:
     """Refuse a column in this role that has one of the others as well."""
     for other, column in others.items():
-        if name is not None and name == column:
+        # Whether these are names is checked where columns are looked up.
+        if isinstance(name, str) and isinstance(column, str) and name == column:
             raise InputError(f"the column {name!r} is both {other} and {role}", "name another column for one of them")
 
 

@@ -50,7 +50,7 @@ class CsvTable(Table):
         encoding: str = "utf-8",
         watch: Callable[[bytes], object] | None = None,
     ) -> None:
-        if decimal not in (".", ","):
+        if not isinstance(decimal, str) or decimal not in (".", ","):
             raise InputError(f"decimal is {decimal!r}; the decimal mark is '.' or ','")
         if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii()):
             raise InputError(f"delimiter is {delimiter!r}; it is one character of ASCII")

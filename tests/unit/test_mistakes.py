@@ -24,6 +24,8 @@ CAL = fb.UniformMassBinning(3).fit(SCORES, LABELS)
 SEGMENTED = fb.multi.SegmentedBinning(fb.UniformMassBinning(2)).fit(SCORES, LABELS, CELLS)
 VECTORS = fb.multi.VectorCalibration().fit(P, LABELS).model_
 TABLE = pd.DataFrame({"p": SCORES, "y": LABELS})
+ASSESSMENT = fb.report.assess_model(CAL, SCORES, LABELS)
+WORDS = np.array(["upper", "lower"])
 DECISION = fb.decide.accept_threshold(SCORES, SCORES > 0.6, precision=0.8)
 
 
@@ -227,6 +229,10 @@ def test_a_set_calls_things_as_the_caller_does() -> None:
     refuses(told, fb.multi.SegmentedBinning().fit, SCORES[:3], LABELS[:3], mixed)
 
 
+def test_an_array_of_one_integer_is_a_number_of_bins() -> None:
+    assert fb.UniformMassBinning(np.array(3)).fit(SCORES, LABELS).model_ == CAL.model_
+
+
 def test_a_number_of_bins_is_an_integer() -> None:
     for calibrator in (fb.CertifiedCalibration, fb.UniformMassBinning, fb.FixedWidthBinning):
         refuses("InputError n_bins: is '10'; pass an integer, or 'auto'", calibrator("10").fit, SCORES, LABELS)
@@ -269,6 +275,9 @@ def test_a_number_of_bins_is_an_integer() -> None:
         ("InputError chunk_rows", lambda: next(fb.io.read_columns("absent.csv", ["p"], chunk_rows=-1))),
         ("InputError label", lambda: next(fb.io.read_columns("absent.csv", ["p"], label="y"))),
         ("InputTypeError path", lambda: fb.io.open_table(None)),
+        ("InputTypeError columns", lambda: next(fb.io.read_columns("absent.csv", "score"))),
+        ("InputTypeError columns", lambda: next(fb.io.read_columns("absent.csv", np.array("score")))),
+        ("InputError: decimal", lambda: fb.io.open_table("/dev/null", decimal=WORDS)),
         ("InputError memory_limit", lambda: fb.io.open_table("absent.csv", memory_limit=-1)),
         ("InputError seed", lambda: fb.assess.assess(CAL, TABLE, score="p", label="y", seed=0)),
         ("InputError cells", lambda: fb.assess.assess(SEGMENTED, (SCORES, LABELS), segment=CELLS, cells=CELLS)),
@@ -278,6 +287,32 @@ def test_a_number_of_bins_is_an_integer() -> None:
         ("InputError P[1]", lambda: VECTORS.predict(np.ma.array(SCORES, mask=SCORES[1] == SCORES))),
         ("InputError score", lambda: DECISION.decide_one(10**400)),
         ("InputError alpha", lambda: CAL.certificate(alpha=10**400)),
+        ("InputError: bound", lambda: CAL.certificate(bound=WORDS)),
+        ("InputError: nan", lambda: CAL.predict(SCORES, nan=WORDS)),
+        ("InputError scheme", lambda: fb.BinnedModel.from_parts(edges=[0.5], values=[0.2, 0.7], scheme=WORDS)),
+        ("InputError out_of_range", lambda: CAL.model_.with_out_of_range(WORDS)),
+        ("InputError unknown", lambda: fb.ModelSet({1: CAL}, unknown=WORDS)),
+        ("InputTypeError names", lambda: fb.guarantees.certify_set([CAL], names=np.array(5))),
+        ("InputTypeError classes", lambda: fb.multi.VectorCalibration(classes=np.array(2)).fit(P, LABELS)),
+        ("InputTypeError labels", lambda: fb.multi.VectorCalibration().fit(P, np.float64(1.0))),
+        ("InputError min_points", lambda: fb.multi.SegmentedBinning(min_points=10**30).fit(SCORES, LABELS, CELLS)),
+        ("InputTypeError: batches", lambda: fb.UniformMassBinning(3).fit_batches(np.array(3))),
+        ("InputError salt", lambda: fb.hash_keys([1], salt="\ud800")),
+        ("InputTypeError data", lambda: fb.BinnedModel.from_bytes(np.array(["2026-01-01"], dtype="M8[D]"))),
+        ("InputTypeError: array", lambda: fb.engines.fit(TABLE, score=WORDS, label="y")),
+        ("InputTypeError title", lambda: fb.report.render_report(ASSESSMENT, title=None)),
+        ("InputTypeError model_source", lambda: fb.report.render_report(ASSESSMENT, model_source=Path("a.fbm"))),
+        ("InputTypeError others", lambda: fb.report.assess_model(CAL, SCORES, LABELS, others=[SCORES])),
+        *(
+            ("InputTypeError progress: must be a function, got True", call)
+            for call in (
+                lambda: fb.engines.fit(TABLE, score="p", label="y", progress=True),
+                lambda: fb.engines.count(TABLE, CAL, score="p", progress=True),
+                lambda: fb.UniformMassBinning(3).fit_batches([(SCORES, LABELS)], progress=True),
+                lambda: fb.shift.ULSIF().fit(P, P, progress=True),
+                lambda: next(fb.io.read_columns("absent.csv", ["p"], progress=True)),
+            )
+        ),
         *(
             (told, partial(fb.online.CalibrationMonitor, CAL, tolerance=tolerance))
             for told, tolerance in (
