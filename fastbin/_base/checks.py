@@ -83,7 +83,7 @@ def _is_none(item: Any) -> bool:
 
 def is_missing(item: Any) -> bool:
     """Whether this stands for no value: None, NaN, and what pandas has for them."""
-    return _is_none(item) or bool(item != item)
+    return _is_none(item) or (not isinstance(item, np.ndarray) and bool(item != item))
 
 
 def _kind_of(value: Any) -> str:

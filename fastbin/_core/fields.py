@@ -169,6 +169,7 @@ def check_parameters(parameters: Any) -> tuple[float, ...]:
 
 def native_parts(**parts: Any) -> dict[str, Any]:
     """The parts of a model as `ModelOwner._create` takes them: words as numbers, arrays and integers checked."""
+    words = {name: code_of(name, parts[name]) for name in OF_KIND["word"]}
     columns = check_columns(parts["kind"], **{name: parts[name] for name in COLUMNS})
     low, high = check_range(parts["score_range"])
     note, rates = parts["note"], parts["rates"]
@@ -182,7 +183,7 @@ def native_parts(**parts: Any) -> dict[str, Any]:
             parts[name] = 0 if column is None else int(column.sum())
     return {
         **columns,
-        **{name: code_of(name, parts[name]) for name in OF_KIND["word"]},
+        **words,
         **{name: check_integer(parts[name], name, *RANGES.get(name, ())) for name in (*OF_KIND["integer"], *OF_KIND["key"])},
         **{name: check_number(parts[name], name, exact=True) for name in OF_KIND["number"]},
         "map_parameters": check_parameters(parts["map_parameters"]),

@@ -109,7 +109,7 @@ def _open_file(path: str, delimiter: str | None, decimal: str, encoding: str) ->
             raise not_text(path, start)
         if start.startswith(b"PK") or (b"\0" in start and encoding == "utf-8"):
             raise InputError(f"{path} is neither CSV nor Parquet; export the table as one of these")
-    return CsvTable(path, delimiter or CSV_DELIMITERS.get(suffix), decimal, encoding)
+    return CsvTable(path, CSV_DELIMITERS.get(suffix) if delimiter is None else delimiter, decimal, encoding)
 
 
 # ------------------------------------------------------------------------------------------------- columns as arrays
@@ -210,17 +210,17 @@ def read_columns(
     """
     chunk_rows = check_count(chunk_rows, "chunk_rows", maximum=2**31 - 1)
     check_function(progress, "progress")
-    if isinstance(columns, (str, bytes)) or not np.iterable(columns):
+    wanted: list[Any] = list(columns) if np.iterable(columns) and not isinstance(columns, (str, bytes)) else [None]
+    if not all(isinstance(name, str) for name in wanted):
         raise InputTypeError(f"is {columns!r:.100}", "pass a list of names of columns", argument="columns", value=columns)
-    columns = list(columns)
-    if label is not None and label not in columns:
+    if label is not None and label not in wanted:
         raise InputError(f"is {label!r}, and no column of `columns`", "name it there, too", argument="label", value=label)
     table = path if isinstance(path, Table) else open_table(path, delimiter)
-    named = dict(zip(columns, columns, strict=True))
+    named = dict(zip(wanted, wanted, strict=True))
     reader = ColumnReader(table, named, label=label, positive=positive, whole=whole)
     for batch in table.batches(reader.names, chunk_rows):
         arrays = reader.read(batch)
-        yield tuple(arrays[name] for name in columns)
+        yield tuple(arrays[name] for name in wanted)
         if progress is not None:
             progress(table)
     reader.finish()
