@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 Predictor = BinnedModel | Calibrator | ModelSet | Any
 
+# The scorecard of the model among all columns.
+CALIBRATED = "calibrated"
 CHANCE = "by chance, if calibrated (95 % point)"
 BRIER_PARTS = ("calibration", "sharpness", "uncertainty")
 DEBIASED, ITS_INTERVAL = "debiased squared error", "- approximate interval"
@@ -468,6 +470,7 @@ def assess_model(
         Only for a set: the key of each row; see `fastbin.assess.check_certificate`.
     others : mapping from name to a model, a set, a fitted calibrator, or predictions of shape (n,), optional
         Methods to compare with, on the same rows; with a VectorModel others of the same classes, or vectors of shape (n, k).
+        One that is called as a scorecard of the model, such as "calibrated", has " (other)" behind its name.
     sample_weight : array-like of shape (n,), optional
         Integers are frequencies, floats importance weights; these allow no test of the certificate.
     {positive}
@@ -505,7 +508,7 @@ def assess_model(
     >>> assessment.after.ece < assessment.before.ece, assessment.check.verdict
     (True, 'not contradicted')
     """
-    vector, others = as_vector_model(model), _by_name(others)
+    vector = as_vector_model(model)
     if vector is not None:
         from fastbin.report.vectors import assess_vectors
 
@@ -531,6 +534,7 @@ def assess_model(
             fitted, samples.predictions, samples.labels, cells=test.cells, certificate=certificates[0], test_level=test_level,
             sample_weight=samples.weights, tie_keys=test.keys, seed=test.seed,
         )  # fmt: skip
+    own = (CALIBRATED, "score itself")[: 1 + are_probabilities]
     return Assessment(
         model=fitted,
         alpha=alpha,
@@ -538,9 +542,9 @@ def assess_model(
         n_positive=_n_positive(samples),
         is_weighted=samples.is_weighted,
         left_out=test.left_out,
-        after=scored("calibrated", served, own=True),
-        before=scored("score itself", samples.predictions) if are_probabilities else None,
-        others=tuple(scored(name, test.predictions_of(other, name)) for name, other in others.items()),
+        after=scored(own[0], served, own=True),
+        before=scored(own[1], samples.predictions) if are_probabilities else None,
+        others=tuple(scored(title, test.predictions_of(other, name)) for title, name, other in titled(others, own)),
         certificates=certificates,
         why_no_certificate=why,
         check=check,
@@ -548,6 +552,18 @@ def assess_model(
         n_unknown=samples.take(~known).n_samples,
         cells=tuple(_cell_results(fitted, test, served, n_bins, check, alpha, are_probabilities)) if fitted.is_set else (),
     )
+
+
+def titled(others: Mapping[str, Any] | None, own: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
+    """The title of each method to compare with, its name, and the method. Titles are told from the model's own ones."""
+    if not isinstance(others, Mapping | None):
+        raise InputTypeError(f"is of type {type(others).__name__}", "pass a dict of predictions by name", argument="others")
+    others = {} if others is None else others
+    for name, other in others.items():
+        title, taken = name, {*own, *(each for each in others if each != name)}
+        while title in taken:
+            title += " (other)"
+        yield title, name, other
 
 
 def _shares_rows(fitted: BinnedModel | ModelSet) -> bool:
@@ -598,12 +614,6 @@ def _cell_results(
 def _n_positive(samples: Samples) -> int:
     """Samples with label 1, repetitions included."""
     return int(np.bincount(samples.labels, samples.frequencies, 2)[1])
-
-
-def _by_name(others: Mapping[str, Predictor] | None) -> Mapping[str, Predictor]:
-    if not isinstance(others, Mapping | None):
-        raise InputTypeError(f"is of type {type(others).__name__}", "pass a dict of predictions by name", argument="others")
-    return others or {}
 
 
 class _TestSet(NamedTuple):

@@ -26,7 +26,7 @@ from fastbin.guarantees.certificate import name_bins, name_cell, name_cells, sur
 from fastbin.guarantees.vectors import SHARE_OF_MEANS, TOP, VectorCertificate, served_elsewhere
 from fastbin.intervals.binomial import exact_ends
 from fastbin.multi.vectors import ServedRows, labels_in, served_in
-from fastbin.report.assessment import CHANCE, both_of
+from fastbin.report.assessment import CALIBRATED, CHANCE, both_of, titled
 from fastbin.report.cautions import FEW, SURPRISING, better_before, p_homogeneous
 from fastbin.vector_model import VectorModel, as_vector_model
 
@@ -370,13 +370,13 @@ def _without_missing(P: Any, k: int) -> tuple[Any, Bools | None]:
 
 
 def assess_vectors(
-    model: VectorModel, P: Any, labels: Any, *, others: Mapping[str, Any], weights: Any, alpha: float,
+    model: VectorModel, P: Any, labels: Any, *, others: Mapping[str, Any] | None, weights: Any, alpha: float,
     test_level: float, n_bins: int | None,
 ) -> VectorAssessment:  # fmt: skip
     """The assessment of a vector model, as by `assess_model`, whose arguments these are."""
     alpha, test_level = check_alpha(alpha), check_alpha(test_level, "test_level")
     test = _TestRows.of(model, P, labels, weights)
-    classes, asked = model.classes, N_BINS if n_bins is None else n_bins
+    classes, asked, own = model.classes, N_BINS if n_bins is None else n_bins, (CALIBRATED, "raw")
 
     def scored(name: str, values: Float64s) -> VectorScorecard:
         card: VectorScorecard = VectorScorecard.of(name, values, test, classes, asked, alpha)
@@ -389,8 +389,8 @@ def assess_vectors(
         model=model, alpha=alpha, n_samples=len(test.truth) if frequencies is None else int(frequencies.sum()),
         class_counts=tuple(np.bincount(test.truth, frequencies, len(classes)).astype(np.int64).tolist()),
         is_weighted=test.is_weighted, n_left_out=test.n_missing,
-        after=scored("calibrated", model._vectors(test.matrix)), before=scored("raw", test.matrix),
-        others=tuple(scored(name, test.vectors_of(other, name, classes)) for name, other in others.items()),
+        after=scored(own[0], model._vectors(test.matrix)), before=scored(own[1], test.matrix),
+        others=tuple(scored(title, test.vectors_of(other, name, classes)) for title, name, other in titled(others, own)),
         certificates=promises, why_no_certificate=why,
         check=check_vectors(model, of_population[0], test, test_level) if of_population and not test.is_weighted else None,
     )  # fmt: skip

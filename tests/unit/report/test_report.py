@@ -134,6 +134,18 @@ def test_other_methods_are_models_calibrators_or_predictions(model: fb.BinnedMod
         assess_model(model, scores, labels, others={"set": fb.ModelSet({"north": model})})
 
 
+def test_methods_are_told_from_the_columns_of_the_model_that_are_called_so(model: fb.BinnedModel) -> None:
+    """Else the page would show the numbers of another method as those of the model."""
+    scores, labels = sample(300, seed=11)
+    others = {"calibrated": np.full(300, 0.5), "score itself": scores, "calibrated (other)": 1.0 - scores}
+    found = assess_model(model, scores, labels, others=others)
+    titles = ["score itself", "calibrated", "calibrated (other) (other)", "score itself (other)", "calibrated (other)"]
+    assert [card.name for card in found.scorecards] == titles
+    assert found.score_words()["calibrated"] == list(found.after.numbers().values())
+    margins = fb.PlattScaling(score_range=None).fit(10.0 * scores, labels)  # whose scores have no column
+    assert assess_model(margins, 10.0 * scores, labels, others={"score itself": scores}).others[0].name == "score itself"
+
+
 @pytest.mark.parametrize(
     ("other", "complaint"),
     [

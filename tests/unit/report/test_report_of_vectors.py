@@ -158,6 +158,7 @@ def test_other_methods_on_the_same_rows() -> None:
     assert [card.name for card in found.scorecards] == ["raw", "calibrated", "plain", "raw again"]
     assert found.others[0].brier == assess.multiclass_brier(PLAIN.predict(TEST), TRUTH, CLASSES)
     assert found.others[1].brier == found.before.brier
+    assert assess_model(CAL, TEST, TRUTH, others={"raw": PLAIN}).others[0].name == "raw (other)"
     other = fb.multi.VectorCalibration(calibrator=CALIBRATOR).fit(P, (Y == "cat").astype(int))
     refused(fb.InputError, r"others\['x'\] is of other classes", assess_model, CAL, TEST, TRUTH, others={"x": other})
     refused(fb.InputError, r"others\['x'\] has 3 rows", assess_model, CAL, TEST, TRUTH, others={"x": TEST[:3]})
