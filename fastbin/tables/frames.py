@@ -226,11 +226,11 @@ def _values_of(column: Any) -> Array:
 def _frame_of(table: Any, package: str, wanted: list[str], names: ColumnNames) -> Any:
     """These columns as a frame of Narwhals, of values that are compared as themselves, without an index."""
     if package == "pyarrow":
-        table = _checked(table.select(wanted), names)
+        table = _compared(table.select(wanted), names)
     elif package in ("pandas", "dask", "dask_expr"):
         table = in_native_order(table, wanted).reset_index(drop=True)
         if package == "pandas" and any(_goes_by_arrow(dtype) for dtype in table.dtypes):
-            table = _checked(pyarrow().Table.from_pandas(table, preserve_index=False), names)
+            table = _compared(pyarrow().Table.from_pandas(table, preserve_index=False), names)
     try:
         return narwhals().from_native(table).select(*wanted)
     except TypeError as error:
@@ -242,33 +242,35 @@ def _goes_by_arrow(dtype: Any) -> bool:
     return hasattr(dtype, "pyarrow_dtype") or type(dtype).__name__ == "CategoricalDtype"
 
 
-def _checked(table: Any, names: ColumnNames) -> Any:
-    """An Arrow table whose scores that are integers are the nearest doubles, which Arrow refuses to make of great ones.
+def _compared(table: Any, names: ColumnNames) -> Any:
+    """An Arrow table whose columns are of types that Arrow compares and casts."""
+    return pyarrow().table({name: _as_compared(table.column(name), name, names) for name in table.schema.names})
 
-    So are all numbers of 16 bits, which Arrow does not compare, as it does not compare views of texts. Whole weights become
-    integers of 64 bits, and categories their values.
+
+def _as_compared(column: Any, name: str, names: ColumnNames) -> Any:
+    """A column without categories and extensions, as Arrow compares neither numbers of 16 bits nor views of texts.
+
+    Whole weights become integers of 64 bits. Scores that are integers become the nearest doubles, which Arrow refuses to make
+    of great ones later.
     """
-    pa = pyarrow()
-    table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
-    for at, field in enumerate(table.schema):
-        column = table.column(at)
-        if pa.types.is_float16(field.type):
-            plain = column.cast(pa.float64())
-        elif pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
-            plain = column.cast(pa.large_string() if pa.types.is_string_view(field.type) else pa.large_binary())
-        elif field.name == names.weight and has_whole(field.type) and not pa.types.is_boolean(field.type):
-            plain = integers_of(column, field.name)
-            least, greatest = pa.compute.min_max(plain).as_py().values()
-            if greatest is not None and greatest > MOST_SAMPLES:
-                raise too_many_samples(field.name)
-            if least is not None and least < -MOST_SAMPLES:
-                raise negative_weights(field.name, least)
-        else:
-            plain = as_plain(column)
-        if plain.type != field.type:
-            table = table.set_column(at, field.name, plain)
-    types = table.schema
-    at = types.get_field_index(names.score)
-    if not pa.types.is_integer(types.field(at).type):
-        return table
-    return table.set_column(at, names.score, table.column(at).cast(pa.float64(), safe=False))
+    pa, types, kind = pyarrow(), pyarrow().types, column.type
+    if types.is_float16(kind):
+        return column.cast(pa.float64())
+    if types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if types.is_binary_view(kind):
+        return column.cast(pa.large_binary())
+    is_counted = name == names.weight and has_whole(kind) and not types.is_boolean(kind)
+    column = _counts_of(column, name) if is_counted else as_plain(column)
+    return column.cast(pa.float64(), safe=False) if name == names.score and types.is_integer(column.type) else column
+
+
+def _counts_of(weights: Any, name: str) -> Any:
+    """Whole weights as int64, none of them beyond what doubles count."""
+    counts = integers_of(weights, name)
+    least, greatest = pyarrow().compute.min_max(counts).as_py().values()
+    if greatest is not None and greatest > MOST_SAMPLES:
+        raise too_many_samples(name)
+    if least is not None and least < -MOST_SAMPLES:
+        raise negative_weights(name, least)
+    return counts
