@@ -67,8 +67,7 @@ class GroupBySource(Source):
         root = _Level.root(self.limits, Cuts.whole(self._columns.score_range, n_cells), n_cells)
         rows = root.number(self._columns.rows(self._frame), ["good", *self._sums])
         groups = rows.groups(["good", "cell"], sums=self._sums, ends="score")
-        # A condition about NULL is NULL.
-        if not all(good is not None and good == 1 for good in groups["good"].tolist()):
+        if not holds(groups["good"]).all():
             self._columns.refuse_bad_rows(self._frame)
         self._n_rows = int(groups["rows"].sum())
         if self._n_rows == 0:
@@ -272,20 +271,17 @@ class FitColumns(NamedTuple):
     def refuse_bad_rows(self, frame: Frame) -> None:
         """Raise for the rows that are bad, with their number of each kind. One query; one more for an example of each kind."""
         kinds = self._faults(frame)
-        groups = frame.select(**{f"is_{i}": condition for i, (_, _, condition) in enumerate(kinds)}).groups(
-            [f"is_{i}" for i in range(len(kinds))]
-        )
+        conditions = {f"is_{i}": condition for i, (_, _, condition) in enumerate(kinds)}
+        groups = frame.select(**conditions).groups(list(conditions))
         rows, faults = groups["rows"].astype(np.int64), []
         told = {column: np.zeros(len(rows), np.bool_) for column, _, _ in kinds}
-        for i, (column, what, condition) in enumerate(kinds):
-            # NULL, as a condition about NULL, holds for none. The first of several faults of one value is told.
-            is_so = np.array([value is not None and value == 1 for value in groups[f"is_{i}"].tolist()], np.bool_)
-            n_rows = int(rows[is_so & ~told[column]].sum())
+        for (column, what, condition), name in zip(kinds, conditions, strict=True):
+            is_so = holds(groups[name]) & ~told[column]  # the first of several faults of one value is told
             told[column] |= is_so
-            example = None
-            if n_rows and what not in (MISSING, NAN):
-                example = next(iter(_labels(frame.where(condition).select(label=frame.column(column)))), None)
-            faults.append(Fault(column, what, n_rows, example))
+            n_rows = int(rows[is_so].sum())
+            has_example = n_rows > 0 and what not in (MISSING, NAN)
+            examples = _labels(frame.where(condition).select(label=frame.column(column))) if has_example else []
+            faults.append(Fault(column, what, n_rows, next(iter(examples), None)))
         refuse(faults, int(rows.sum()))
 
     @property
@@ -310,6 +306,11 @@ class FitColumns(NamedTuple):
             weight = frame.as_float(frame.column(self.weight))
             faults += [(self.weight, MISSING, frame.is_null(weight)), (self.weight, NEGATIVE, weight < 0)]
         return faults
+
+
+def holds(answers: Array) -> Bools:
+    """Where a condition holds, of answers that are booleans or 0 and 1; not where it is NULL, as one about NULL is."""
+    return np.array([answer is not None and answer == 1 for answer in answers.tolist()], np.bool_)
 
 
 def _labels(frame: Frame) -> list[Any]:
