@@ -493,8 +493,7 @@ def with_answer(table: SqlTable, request: Request, what: str) -> SqlTable:
     if isinstance(model, BinnedModel) and (model.kind != "step" or model.n_steps <= MOST_STEPS):
         digits = key and _digits(kinds[key], table.quoted(key))
         return table.with_column(sql(model, table.quoted(score), tie_key=digits, dialect=engine, what=what), output)
-    names = list(kinds)
-    safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
+    safe = table.safe_names
     digits = key and _digits(kinds[key], safe[key])
     if isinstance(model, BinnedModel):
         tables = sql(model, safe[score], tie_key=digits, dialect=engine, what=what, style="join", source=SOURCE)
@@ -503,7 +502,7 @@ def with_answer(table: SqlTable, request: Request, what: str) -> SqlTable:
         of_bytes = by_bytes(safe[cell], table.full_types[cell])
         tables = sql_set(model, safe[score], cell=of_bytes, tie_key=digits, dialect=engine, what=what, source=SOURCE)
     assert isinstance(tables, SqlTables)
-    return _looked_up(table, tables, safe, output)
+    return table.with_answers(tables.query_of_values, [output])
 
 
 def check_types(table: SqlTable, request: Request) -> None:
@@ -545,10 +544,3 @@ def _require_cells(models: ModelSet, column: str, full: str) -> None:
     is_text, is_integer = kind in (*TEXTS, "ENUM"), is_whole(full) and kind not in BOOLEANS
     if not (is_text if isinstance(models.cells[0], str) else is_integer) and kind != '"NULL"':
         raise InputTypeError(_bad_cell(models, f"{column!r}, a column", kind))
-
-
-def _looked_up(table: SqlTable, tables: SqlTables, safe: dict[str, str], output: str) -> SqlTable:
-    """The rows of a query over `SOURCE`, in which columns have safe names."""
-    found = table.selected({short: table.quoted(name) for name, short in safe.items()}).run(tables.query_of_values)
-    names = [*safe, output]
-    return found.selected(dict(zip(names, map(found.quoted, found.native.columns), strict=True)))

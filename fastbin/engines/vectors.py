@@ -10,13 +10,12 @@ import numpy as np
 
 from fastbin._base.array_types import Float64s
 from fastbin._base.cells import TOLERANCE, TOLERANCE_FLOAT32, refuse_names_in_other_order
-from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin.export.sql import sql
 from fastbin.export.vectors import MOST_CLASSES
 from fastbin.tables.columns import CAST_SCORES, scores_of
 from fastbin.tables.sql import BOOLEANS, NUMBERS, SOURCE, SqlTable
-from fastbin.tables.table import as_plain, with_plain_names
+from fastbin.tables.table import as_plain, polars, with_plain_names
 from fastbin.vector_model import VectorModel
 
 # Floats of 32 bits in the words of both engines.
@@ -52,8 +51,7 @@ class VectorRequest(NamedTuple):
 
     def in_polars(self, frame: Any) -> Any:
         """The frame with the new columns, which Polars computes batch by batch."""
-        with needed_for("tables of Polars", package="polars"):
-            import polars as pl
+        pl = polars()
 
         def values(rows: Any) -> Any:
             columns = rows.struct.unnest().get_columns()
@@ -70,22 +68,17 @@ class VectorRequest(NamedTuple):
         if len(self.read) > MOST_CLASSES:
             remedy = "pass batches of Arrow, such as relation.to_arrow_reader(), or score in Python by mapInArrow of Spark"
             raise InputError(f"has {len(self.read)} classes, and SQL has at most {MOST_CLASSES}", remedy, argument="model")
-        kinds, names = table.types, list(table.types)
+        kinds, safe = table.types, table.safe_names
         for name in self.read:
             if kinds[name] not in (*NUMBERS, *BOOLEANS):
                 raise InputTypeError(f"score has {name!r}, a column of type {kinds[name]}", CAST_SCORES)
         tolerance = tolerance_of(all(kinds[name] in SINGLE for name in self.read))
-        safe = dict(zip(names, (f"fastbin_column_{number}" for number in range(len(names))), strict=True))
         sums = " + ".join(table.words.cast(table.quoted(name)) for name in self.read)
-        columns = {short: table.quoted(name) for name, short in safe.items()}
         condition = f"abs(fastbin_sum - 1) <= {table.words.number(tolerance)}"
         scores = [f"CASE WHEN {condition} THEN {safe[name]} ELSE NULL END" for name in self.read]
         query = sql(self.model, scores, dialect=table.engine, source=SOURCE)
         assert isinstance(query, str)
-        found = table.selected({**columns, "fastbin_sum": sums}).run(query)
-        values = list(found.types)[-len(self.outputs) :]
-        kept = dict(zip([*names, *self.outputs], [*safe.values(), *values], strict=True))
-        return found.selected({name: found.quoted(column) for name, column in kept.items()})
+        return table.with_answers(query, self.outputs, fastbin_sum=sums)
 
 
 def tolerance_of(is_single: bool) -> float:

@@ -219,6 +219,18 @@ class SqlTable:
         """A query whose rows are ``FROM fastbin_rows AS s``, as a table of the engine."""
         raise NotImplementedError
 
+    @property
+    def safe_names(self) -> dict[str, str]:
+        """By the name of each column another, which clashes with none in a query."""
+        return {name: f"fastbin_column_{number}" for number, name in enumerate(self.types)}
+
+    def with_answers(self, query: str, outputs: Sequence[str], **more: str) -> Self:
+        """The table with new columns: the last of a query over its own, by their `safe_names`, and over `more` expressions."""
+        safe = self.safe_names
+        found = self.selected({**{short: self.quoted(name) for name, short in safe.items()}, **more}).run(query)
+        answers = dict(zip(outputs, found.native.columns[-len(outputs) :], strict=True))
+        return found.selected({name: found.quoted(column) for name, column in {**safe, **answers}.items()})
+
     def fetched(self) -> list[Any]:
         """All rows, which are few."""
         raise NotImplementedError
