@@ -40,7 +40,7 @@ from fastbin.engines.predicting import (
     models_of,
     with_answer,
 )
-from fastbin.export.form import limits_of, needs_keys
+from fastbin.export.form import answered_range, needs_keys
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.tables.columns import coded, real_weights, sum_of, weights_of
@@ -513,7 +513,7 @@ class _SqlRows(NamedTuple):
         """Why a row has no bin; 0 where it has."""
         words = self.table.words
         score = words.cast("c_score")
-        lows, highs, _ = zip(*map(limits_of, models_of(partition)), strict=True)
+        lows, highs, _ = zip(*map(answered_range, models_of(partition)), strict=True)
         inside = f"{score} >= {words.number(min(lows))} AND {score} <= {words.number(max(highs))}"
         cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {NO_SCORE}"]
         if needs_keys(partition) and self.asked.key is not None:

@@ -15,7 +15,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin.engines.vectors import VectorRequest
 from fastbin.export.dialects import MOST_STEPS
-from fastbin.export.form import limits_of, needs_keys
+from fastbin.export.form import answered_range, needs_keys
 from fastbin.export.lookup import SqlTables
 from fastbin.export.sql import sql, sql_set
 from fastbin.model import BinnedModel
@@ -399,9 +399,9 @@ def models_of(model: BinnedModel | ModelSet) -> list[BinnedModel]:
 def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None, known: Bools | None) -> tuple[Any, Any, Any]:
     """Where the scores of rows must lie, in any model of a set where their own is not known, and a score for each that does."""
     if isinstance(model, BinnedModel):
-        low, high, _ = limits_of(model)
+        low, high, _ = answered_range(model)
         return low, high, min(max(low, 0.0), high)
-    ends = np.array([limits_of(own)[:2] for own in models_of(model)])
+    ends = np.array([answered_range(own)[:2] for own in models_of(model)])
     lows, highs = ends[numbers].T  # the pool is number -1, and the last
     if known is not None and not known.all():
         lows, highs = np.where(known, lows, ends[:, 0].min()), np.where(known, highs, ends[:, 1].max())

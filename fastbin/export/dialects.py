@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fastbin._base.array_types import Array
 from fastbin._base.cells import MOST_BYTES
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin.export.form import GREATEST
+from fastbin._fit.rows import GREATEST
 
 # The parts of the name of a table, which stands in statements as it is; a project of BigQuery may have dashes.
 PART = "[A-Za-z_][A-Za-z0-9_]*"

@@ -29,6 +29,7 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.score import library_version
 from fastbin._fit.calibrator import as_model_or_set
+from fastbin._fit.rows import GREATEST, limits_of
 from fastbin._model.parts import NAMES_OF_ENDS
 from fastbin._model.provenance import in_words
 from fastbin._model.view import promise
@@ -52,8 +53,6 @@ OF_UNKNOWN = {"bin": -1, **{name: float(end) for name, (_, end) in ENDS.items()}
 
 # What the ends of an interval are made with where alpha is not given.
 ALPHA = 0.1
-
-GREATEST = float(np.finfo(np.float64).max)
 
 # ------------------------------------------------------------------------------------------------- steps
 
@@ -153,9 +152,9 @@ def needs_keys(model: BinnedModel | ModelSet) -> bool:
     return any(own.needs_key for _, own in model.numbered)
 
 
-def limits_of(model: BinnedModel) -> tuple[float, float, tuple[float, float] | None]:
+def answered_range(model: BinnedModel) -> tuple[float, float, tuple[float, float] | None]:
     """The least and the greatest score that has an answer, and the range that such a score is moved into, if it is."""
-    low, high = (-GREATEST, GREATEST) if model.score_range is None else model.score_range
+    low, high = limits_of(model.score_range)
     limits = max(low, -GREATEST) + 0.0, min(high, GREATEST) + 0.0
     if model.out_of_range == "clip" and model.score_range is not None:
         return -GREATEST, GREATEST, limits
@@ -166,7 +165,7 @@ def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: dict[str, Fl
     if tuple(outputs) == DECISION_ALONE:  # of any model: no edge and no key of its own is compared
         edges, decisions = _decided(model)
         keys = np.zeros(len(edges), np.uint64)
-        return Steps(edges, keys, {"decision": decisions}, *limits_of(model), needs_key=False)
+        return Steps(edges, keys, {"decision": decisions}, *answered_range(model), needs_key=False)
     require_steps(model)
     bins = np.repeat(np.arange(model.n_bins), np.diff(model.first_step, append=model.n_steps))
     columns: dict[str, Array] = {}
@@ -182,7 +181,7 @@ def _with_columns(model: BinnedModel, outputs: Sequence[str], ends: dict[str, Fl
     edges, keys = _edges_of(model)
     if "decision" in outputs:
         edges, keys, columns = _with_decision(model, edges, keys, columns)
-    return Steps(edges, keys, columns, *limits_of(model), bool(model.needs_key))
+    return Steps(edges, keys, columns, *answered_range(model), bool(model.needs_key))
 
 
 def _decided(model: BinnedModel) -> tuple[Float64s, Int32s]:
@@ -383,7 +382,7 @@ def curve_of(model: BinnedModel) -> Curve:
     """The curve of a model of kind "linear" or "smooth"."""
     if model.kind == "step":
         raise InputError("is of kind 'step', which is a table and no curve", argument="model")
-    low, high, clip = limits_of(model)
+    low, high, clip = answered_range(model)
     if model.kind == "linear":
         pieces, value = _straight_lines(model)
         return Curve(low, high, clip, (), pieces, (), value)

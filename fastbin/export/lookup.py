@@ -17,8 +17,9 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, UInt64s
 from fastbin._base.errors import InputError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
+from fastbin._fit.rows import GREATEST
 from fastbin.export.dialects import PART, Dialect, check_source, hex_digits, sought
-from fastbin.export.form import GREATEST, INTEGERS, OF_UNKNOWN, PartSteps, Steps
+from fastbin.export.form import INTEGERS, OF_UNKNOWN, PartSteps, Steps
 
 # Statements are kept small, as engines limit the bytes of one.
 MOST_BYTES = 2**19

@@ -24,11 +24,11 @@ from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.score import library_version
 from fastbin._fit.calibrator import as_model_or_set
+from fastbin._fit.rows import GREATEST
 from fastbin._model.provenance import in_words
 from fastbin.export.form import (
     ALPHA,
     ENDS,
-    GREATEST,
     INTEGERS,
     OF_UNKNOWN,
     Curve,

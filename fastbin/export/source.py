@@ -17,8 +17,8 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
+from fastbin._fit.rows import GREATEST
 from fastbin.export.form import (
-    GREATEST,
     INTEGERS,
     OF_UNKNOWN,
     OUTPUTS,

@@ -23,8 +23,9 @@ from fastbin._base.errors import FormatError, InputError, InputTypeError, Missin
 from fastbin._base.shown import printable
 from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._fit.calibrator import as_model_or_set
+from fastbin._fit.rows import GREATEST
 from fastbin.export.dialects import DIALECTS
-from fastbin.export.form import ALPHA, ENDS, GREATEST, INTEGERS, OUTPUTS, digest_of, limits_of, needs_keys
+from fastbin.export.form import ALPHA, ENDS, INTEGERS, OUTPUTS, answered_range, digest_of, needs_keys
 from fastbin.export.json import from_json
 from fastbin.export.lookup import SqlTables
 from fastbin.export.runners import (
@@ -614,10 +615,10 @@ def answers(model: BinnedModel | ModelSet, rows: RowsToScore, outputs: Sequence[
 
 def _have_answers(model: BinnedModel | ModelSet, rows: RowsToScore) -> Bools:
     if not model.is_set:
-        low, high, _ = limits_of(model)
+        low, high, _ = answered_range(model)
         return (rows.scores >= low) & (rows.scores <= high)
     assert rows.cells is not None
-    limits = np.array([limits_of(each)[:2] for _, each in model.numbered])
+    limits = np.array([answered_range(each)[:2] for _, each in model.numbered])
     numbers: Int64s = np.array(numbers_of(model, rows.cells.tolist()), np.int64)
     low, high = limits[numbers].T  # -1: of the last model, which is the pool where unknown cells have an answer
     return (rows.scores >= low) & (rows.scores <= high) & ((numbers >= 0) | (model.unknown == "pool"))
