@@ -65,6 +65,11 @@ def is_typed(option: str) -> bool:
     return click.get_current_context().get_parameter_source(option) not in (None, ParameterSource.DEFAULT)
 
 
+def option_of(argument: str) -> str:
+    """The option that becomes this argument of a command, as it is typed."""
+    return f"--{argument.replace('_', '-')}"
+
+
 def say(text: str) -> None:
     """Print text for programs, without wrapping or styles; control characters as escapes."""
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 
 from fastbin._base.errors import InputError
+from fastbin.cli._console import option_of
 
 if TYPE_CHECKING:
     from fastbin._fit.calibrator import Calibrator
@@ -83,7 +84,7 @@ def check_fit(method: str, option: str, argument: str) -> None:
 
 def _refuse(option: str, method: str, supporting: list[str]) -> NoReturn:
     others = f"; supported by {', '.join(supporting)}" if supporting else ""
-    raise click.UsageError(f"--method {method} does not support --{option.replace('_', '-')}{others}")
+    raise click.UsageError(f"--method {method} does not support {option_of(option)}{others}")
 
 
 def _class_of(method: str) -> Any:

@@ -8,7 +8,7 @@ import click
 
 from fastbin._base.checks import check_seed
 from fastbin._base.errors import InputError, without_warnings
-from fastbin.cli._console import is_typed, working
+from fastbin.cli._console import is_typed, option_of, working
 from fastbin.cli._files import FileDigests, display_name
 from fastbin.cli._tables import RowOptions, subject_of
 from fastbin.tables.table import check_apart
@@ -34,7 +34,7 @@ class PredictionOptions(NamedTuple):
         """Refuse options of --predictions without it."""
         for name, value in self._asdict().items():
             if value is not None and name not in but:
-                option = f"--{name.replace('_', '-')}"
+                option = option_of(name)
                 raise click.UsageError(f"{option} is about the column of --predictions; give that, or leave {option} out")
 
 
@@ -56,7 +56,7 @@ def refuse_options_of_models(given: dict[str, Any], rows: RowOptions, *, but: tu
     if rows.score is not None:
         idle = ["score", *idle]
     if idle or rows.classes is not None:
-        option = f"--{idle[0].replace('_', '-')}" if idle else "--classes"
+        option = option_of(idle[0]) if idle else "--classes"
         raise click.UsageError(f"{option} is about a MODEL, and --predictions is tested without one; leave it out")
 
 

@@ -164,10 +164,13 @@ def _about_vectors(model: VectorModel) -> Iterator[str]:
         yield "Every entry of a row takes part in every value, by a matrix."
 
 
-def print_table(out: Console, words: Mapping[str, list[str]], max_rows: int | None) -> None:
-    """Print columns of words by title, after an empty line."""
+def print_table(out: Console, words: Mapping[str, list[str]], max_rows: int | None, *, names_rows: bool = False) -> None:
+    """Print columns of words by title, after an empty line; where the first column names the rows, it stands to the left."""
+    table = text_table(list(words), list(zip(*words.values(), strict=True)), max_rows)
+    if names_rows:
+        table.columns[0].justify = "left"
     out.print()
-    out.print(text_table(list(words), list(zip(*words.values(), strict=True)), max_rows))
+    out.print(table)
 
 
 def print_promise(out: Console, certificate: Certificate | SetCertificate | None, sentence: str) -> None:

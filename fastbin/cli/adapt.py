@@ -10,7 +10,7 @@ from fastbin._base.checks import check_same_event, check_scores, clip_scores
 from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
-from fastbin.cli._console import is_typed, working
+from fastbin.cli._console import is_typed, option_of, working
 from fastbin.cli._files import Output, check_inputs, load_model
 from fastbin.cli._tables import RowOptions, errors_in, read_rows
 from fastbin.guarantees.certificate import sureness
@@ -82,7 +82,7 @@ def command(
     of_labels, of_scores = ("label", "positive"), ("score", "method", "n_bootstrap", "seed")
     idle = of_labels * (target_labels is None and source_rows is None) + of_scores * (target_scores is None)
     for option in filter(is_typed, idle):
-        raise click.UsageError(f"--{option.replace('_', '-')} is about rows that are not read here; leave it out")
+        raise click.UsageError(f"{option_of(option)} is about rows that are not read here; leave it out")
     check_inputs(MODEL=model, __target_labels=target_labels, __target_scores=target_scores, __source_rows=source_rows)
     out = Output(output, reads=(model, *files, *filter(None, [source_rows])), is_model=True)
     loaded = load_model(model)

@@ -12,9 +12,10 @@ import numpy as np
 from fastbin._base.cells import softmax
 from fastbin._base.errors import InputError, without_warnings
 from fastbin._base.shown import rounded_up
+from fastbin._model.view import title_of_cell
 from fastbin.cli import _options as options
 from fastbin.cli import _show
-from fastbin.cli._console import console, is_typed, note, say, say_json, show, text_table, working
+from fastbin.cli._console import console, is_typed, note, say, say_json, show, working
 from fastbin.cli._files import FileDigests, check_inputs, display_name, load_any, load_with_vectors
 from fastbin.cli._predictions import PredictionOptions, refuse_options_of_models, validate_file
 from fastbin.cli._tables import (
@@ -346,20 +347,13 @@ def _show_assessment(assessment: Assessment) -> None:
     share = 100.0 * assessment.n_positive / assessment.n_samples
     positive = f"{assessment.n_positive:,} ({share:.3g} %) with {label_words(assessment.event)}"
     out.print(f"{assessment.sample_words}, {positive}.")
-    out.print()
-    cards = [(card.name, card.numbers()) for card in assessment.scorecards]
-    rows = [[number, *(numbers[number] for _, numbers in cards)] for number in assessment.after.numbers()]
-    table = text_table(["", *(name for name, _ in cards)], rows)
-    table.columns[0].justify = "left"
-    out.print(table)
-    out.print()
+    _show.print_table(out, assessment.score_words(), None, names_rows=True)
     if assessment.is_set:
         from fastbin.report.page import cell_columns
 
-        names = ["the pool" if cell.cell is None else str(cell.cell) for cell in assessment.cells]
-        columns = {"cell": names, **cell_columns(assessment)}
-        out.print(text_table(list(columns), list(zip(*columns.values(), strict=True)), max_rows=40))
-        out.print()
+        names = [title_of_cell(cell.cell) for cell in assessment.cells]
+        _show.print_table(out, {"cell": names, **cell_columns(assessment)}, 40)
+    out.print()
     if assessment.certificates:
         out.print(str(assessment.certificates[0]), style="bold")
     if assessment.check is not None:
@@ -372,10 +366,7 @@ def _show_vectors(assessment: VectorAssessment) -> None:
     out, k = console(), len(assessment.class_counts)
     out.print(f"{assessment.n_samples:,} test samples of {k:,} classes.")
     for words in (assessment.score_words(), assessment.class_words()):
-        table = text_table(list(words), list(zip(*words.values(), strict=True)), max_rows=40)
-        table.columns[0].justify = "left"
-        out.print()
-        out.print(table)
+        _show.print_table(out, words, 40, names_rows=True)
     out.print()
     for at, sentence in enumerate(assessment.in_short):
         out.print(sentence, style="bold" if at == 0 else None)

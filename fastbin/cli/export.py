@@ -9,7 +9,7 @@ import click
 
 from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
-from fastbin.cli._console import note
+from fastbin.cli._console import note, option_of
 from fastbin.cli._files import WORDS, Output, display_name, load_whole
 from fastbin.export import dialects
 from fastbin.export.onnx import DTYPES
@@ -120,7 +120,7 @@ def command(model: str, target: str | None, output: str, outputs: str | None, **
     for name in given:
         if name not in own:
             takers = ", ".join(target for target, names in TARGETS.items() if name in names)
-            raise click.UsageError(f"--{name.replace('_', '-')} is not for {chosen}; it is for {takers}")
+            raise click.UsageError(f"{option_of(name)} is not for {chosen}; it is for {takers}")
     out = Output(output, reads=(model,), is_text=chosen not in ("onnx", MODEL_FILE))
     if "name" in own and "name" not in given:
         given["name"] = _name_of(output, chosen)

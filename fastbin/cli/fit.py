@@ -17,7 +17,7 @@ from fastbin._base.suspicions import FALLS, HARD_LABELS
 from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
-from fastbin.cli._console import counting_passes, is_typed, note, reading, working
+from fastbin.cli._console import counting_passes, is_typed, note, option_of, reading, working
 from fastbin.cli._files import Output
 from fastbin.cli._methods import DEFAULT, METHODS, SCALERS, check_fit, make_calibrator
 from fastbin.cli._tables import RowOptions, as_keys, check_held, errors_in, is_vector, matrix_columns, matrix_of, read_rows
@@ -253,8 +253,7 @@ def _fit_plan(file: str, plan: str | None, id_column: str | None, rows: RowOptio
     options_of_plan = {"file", "output", "plan", "id_column", "label", "positive", "alpha", "quiet", *OF_TEXT}
     given = _given(click.get_current_context().params).keys() - options_of_plan
     if given:
-        name = sorted(given)[0].replace("_", "-")
-        raise click.UsageError(f"--{name} does not go with --plan, which has its bins; leave it out")
+        raise click.UsageError(f"{option_of(sorted(given)[0])} does not go with --plan, which has its bins; leave it out")
     begun = LabelPlan.load(plan)
     columns = take_labels(begun, rows.open(file), id_column, rows)
     if not begun.done:
@@ -361,18 +360,18 @@ def _check_set_options(of_set: dict[str, Any], rows: RowOptions, side: str) -> N
     for needed, names in OF_SETS.items():
         for name in names:
             if name in of_set and has[needed] is None:
-                option = "--top-label or --class-wise" if name == "top_label" else f"--{name.replace('_', '-')}"
+                option = "--top-label or --class-wise" if name == "top_label" else option_of(name)
                 raise click.UsageError(f"{option} goes with {needed}")
     if of_set.get("top_label") is False and ("thin" in of_set or "min_points" in of_set):
         raise click.UsageError("--thin and --min-points do not go with --class-wise: every class has all rows")
     if "vectors" in of_set:
         for name in ("top_label", "points_per_bin", "thin", "min_points"):
             if name in of_set:
-                option = "--top-label and --class-wise do" if name == "top_label" else f"--{name.replace('_', '-')} does"
+                option = "--top-label and --class-wise do" if name == "top_label" else f"{option_of(name)} does"
                 raise click.UsageError(f"{option} not go with --vectors: one map of whole rows has no models to choose from")
     for name in ("keep_top", "unlabelled"):
         if name in of_set and "vectors" not in of_set:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --vectors")
+            raise click.UsageError(f"{option_of(name)} goes with --vectors")
 
 
 def _fit_segments(

@@ -11,7 +11,7 @@ from fastbin._model import view
 from fastbin._model.provenance import in_words
 from fastbin.cli import _options as options
 from fastbin.cli import _show
-from fastbin.cli._console import console, is_typed, say_json
+from fastbin.cli._console import console, is_typed, option_of, say_json
 from fastbin.cli._files import WORDS, Exported, display_name, load_or_describe
 
 if TYPE_CHECKING:
@@ -92,10 +92,8 @@ def _model_of_cell(models: ModelSet | VectorModel, cell: str) -> BinnedModel | N
 
 
 def _show_export(export: Exported, path: str, name: str, as_json: bool) -> None:
-    given = {f"--{name}": is_typed(name) for name in ("cell", "alpha", "side")}
-    for option, is_given in given.items():
-        if is_given:
-            raise InputError(f"{name} is a {WORDS[export.target]}, of which the digest is shown; leave out {option}")
+    for option in filter(is_typed, ("cell", "alpha", "side")):
+        raise InputError(f"{name} is a {WORDS[export.target]}, of which the digest is shown; leave out {option_of(option)}")
     if as_json:
         say_json({"path": path, **export._asdict()})
         return

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._base.errors import FormatError, InputError
 from fastbin.cli import _options as options
-from fastbin.cli._console import is_typed, say, show
+from fastbin.cli._console import is_typed, option_of, say, show
 from fastbin.cli._files import Output, check_inputs, check_one_printed, display_name, load_model
 from fastbin.cli._tables import RowOptions, as_keys, errors_in, read_rows, row_batches
 
@@ -134,7 +134,7 @@ def _begun(file: str, labels: str | None, name: str | None, rows: RowOptions) ->
 
     for option in OF_A_NEW_PLAN:
         if is_typed(option):
-            raise click.UsageError(f"--{option.replace('_', '-')} is for a new plan, and FILE is one; leave it out")
+            raise click.UsageError(f"{option_of(option)} is for a new plan, and FILE is one; leave it out")
     plan = LabelPlan.load(file)
     if labels is not None:
         name = take_labels(plan, rows.open(labels), name, rows)["rows"]

@@ -14,7 +14,7 @@ import click
 from fastbin._base.errors import InputError
 from fastbin._model.view import counted
 from fastbin.cli import _options as options
-from fastbin.cli._console import console, is_typed, json_text, say, say_json, working
+from fastbin.cli._console import console, is_typed, json_text, option_of, say, say_json, working
 from fastbin.cli._files import FileDigests, Output, check_one_printed, display_name, without_vectors
 from fastbin.cli._predictions import (
     PredictionOptions,
@@ -184,7 +184,7 @@ def _check(report: str, file: str | None, extra: str | None, rows: RowOptions, o
         raise click.UsageError("--check writes nothing; leave -o out")
     asked = (*PredictionOptions._fields, "segment", "label", "positive", "weights", "test_level", "alpha", "seed")
     for name in filter(is_typed, asked):
-        raise click.UsageError(f"--check takes its questions from the report; leave --{name.replace('_', '-')} out")
+        raise click.UsageError(f"--check takes its questions from the report; leave {option_of(name)} out")
     differences, told = check_report(report, file, rows)
     name = display_name(report)
     if not differences:

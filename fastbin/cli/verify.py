@@ -12,7 +12,7 @@ import numpy as np
 
 from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
-from fastbin.cli._console import say, show, working
+from fastbin.cli._console import option_of, say, show, working
 from fastbin.cli._files import check_inputs, display_name, load_whole, without_vectors
 from fastbin.cli._tables import KeyOptions, KeySource, RowOptions, errors_in, keys_like, row_batches
 from fastbin.cli.export import DIALECTS, TARGETS, choose_target
@@ -100,7 +100,7 @@ def _misfits(
     """Options that do not apply to this model and file, and would be ignored."""
     for name, value in of_sql.items():
         if value is not None and target != "sql":
-            yield f"--{name.replace('_', '-')} is not for {target}; it is for sql"
+            yield f"{option_of(name)} is not for {target}; it is for sql"
     if alpha is not None and target == "json":
         yield "--alpha is not for json, which has no intervals of its own"
     if cell is not None and not model.is_set:
@@ -111,7 +111,7 @@ def _misfits(
         return
     for name, value in (("score", rows.score), ("cell", cell), ("tie_key", keys.column)):
         if value is not None and target != "sql":
-            yield f"--{name.replace('_', '-')} names a column; give --scores FILE too"
+            yield f"{option_of(name)} names a column; give --scores FILE too"
     if keys.seed is not None:
         yield "--seed breaks the ties of --scores FILE; give that too"
     if replace(rows, score=None) != RowOptions():

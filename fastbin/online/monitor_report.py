@@ -11,6 +11,7 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import SMALLEST_LEVEL
 from fastbin._base.shown import outwards, rounded
 from fastbin._base.table import Columns, Table
+from fastbin._model.view import title_of_cell
 from fastbin.guarantees.certificate import name_cell, sureness
 from fastbin.intervals import beta_binomial, sidak
 from fastbin.online.evidence import MonitorState
@@ -177,7 +178,7 @@ class MonitorReport(Table):
 
     def words(self) -> dict[str, list[str]]:
         """The bins as they are shown, as text by title."""
-        of_set = {"cell": ["the pool" if b.cell is None else str(b.cell) for b in self.bins]} if self.is_set else {}
+        of_set = {"cell": [title_of_cell(b.cell) for b in self.bins]} if self.is_set else {}
         since = f"since outcome {self.best_start:,}"
         return {
             **of_set,
