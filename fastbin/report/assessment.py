@@ -560,7 +560,7 @@ def titled(others: Mapping[str, Any] | None, own: Sequence[str]) -> Iterator[tup
         raise InputTypeError(f"is of type {type(others).__name__}", "pass a dict of predictions by name", argument="others")
     others = {} if others is None else others
     for name, other in others.items():
-        title, taken = name, {*own, *(each for each in others if each != name)}
+        title, taken = name, {"", *own, *(each for each in others if each != name)}  # "" is over the names of the numbers
         while title in taken:
             title += " (other)"
         yield title, name, other

@@ -142,6 +142,8 @@ def test_methods_are_told_from_the_columns_of_the_model_that_are_called_so(model
     titles = ["score itself", "calibrated", "calibrated (other) (other)", "score itself (other)", "calibrated (other)"]
     assert [card.name for card in found.scorecards] == titles
     assert found.score_words()["calibrated"] == list(found.after.numbers().values())
+    nameless = assess_model(model, scores, labels, others={"": scores})
+    assert nameless.score_words()[""] == list(found.after.numbers())
     margins = fb.PlattScaling(score_range=None).fit(10.0 * scores, labels)  # whose scores have no column
     assert assess_model(margins, 10.0 * scores, labels, others={"score itself": scores}).others[0].name == "score itself"
 
