@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,7 @@ MOST_TESTED = 16  # columns of a table of counts
 
 def cautions_of(found: Assessment) -> Iterator[str]:
     """Warnings to a reader before relying on the model, a sentence or two each; none if all is well."""
-    if found.check is not None and found.check.verdict == CONTRADICTED:
-        yield f"The certificate is contradicted by the test set. {found.check}"
-    if found.why_no_certificate is not None:
-        yield f"A certificate is missing: {found.why_no_certificate}."
+    yield from about_the_certificate(found)
     if found.left_out.total:
         reasons = ((found.left_out.missing, "missing"), (found.left_out.outside, "outside the range of the model"))
         parts = [f"{count:,} {'score is' if count == 1 else 'scores are'} {reason}" for count, reason in reasons if count]
@@ -56,6 +53,24 @@ def cautions_of(found: Assessment) -> Iterator[str]:
     if math.isinf(found.after.log_loss):
         yield "The log loss is infinite: a bin of value 0 or 1 was wrong about a test sample. The Brier score is finite."
     yield from _about_the_scores(found)
+
+
+def about_the_certificate(found: Any) -> Iterator[str]:
+    """Whether the test set contradicts the certificate of a model, or of a vector model, and why there is none."""
+    if found.check is not None and found.check.verdict == CONTRADICTED:
+        yield f"The certificate is contradicted by the test set. {found.check}"
+    if found.why_no_certificate is not None:
+        yield f"A certificate is missing: {found.why_no_certificate}."
+
+
+def about_few_samples(counts: Iterable[tuple[Any, int]]) -> Iterator[str]:
+    """The cells, or classes, of which the test set has few samples or none; `counts` are pairs of a name and a number."""
+    counts = list(counts)
+    seldom = ("No test sample is", 0, 0, "nothing"), (f"Fewer than {FEW} test samples are", 1, FEW - 1, "little")
+    for start, least, most, says in seldom:
+        named = [name for name, count in counts if least <= count <= most]
+        if named:
+            yield f"{start} of {name_cells(named)}: the test says {says} about {'it' if len(named) == 1 else 'them'}."
 
 
 def _about_the_scores(found: Assessment) -> Iterator[str]:
@@ -92,11 +107,7 @@ def _about_the_cells(found: Assessment) -> Iterator[str]:
         names = [name for name, own in found.model.numbered if is_so(own)]
         if names:
             yield f"The values of {name_cells(names) if len(names) < found.model.n_models else 'all models'} {how}."
-    seldom = ("No test sample is", 0, 0, "nothing"), (f"Fewer than {FEW} test samples are", 1, FEW - 1, "little")
-    for start, least, most, says in seldom:
-        cells = [cell.cell for cell in found.cells if least <= cell.n_samples <= most]
-        if cells:
-            yield f"{start} of {name_cells(cells)}: the test says {says} about {'it' if len(cells) == 1 else 'them'}."
+    yield from about_few_samples((cell.cell, cell.n_samples) for cell in found.cells)
 
 
 def _about_the_promise(found: Assessment) -> Iterator[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from fastbin._base.dependencies import needed_for
+from fastbin._base.html import escape
 from fastbin.plots._style import LIGHT_LOOK, follow_page
 
 INKED = dict.fromkeys(
@@ -27,3 +28,9 @@ def svg_of(size: tuple[float, float], draw: Callable[..., object]) -> str:
     text = file.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     return follow_page(text.replace("<svg ", '<svg role="img" ', 1))
+
+
+def with_captions(pictures: Iterable[tuple[str, str]]) -> str:
+    """Captions and pictures as HTML, side by side where there is room."""
+    figures = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures)
+    return f"<div class='pictures'>{''.join(figures)}</div>"

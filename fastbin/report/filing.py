@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fastbin._base.errors import InputTypeError
-from fastbin._base.html import DARK, LIGHT, escape, facts_table, table, table_style, themed
+from fastbin._base.html import DARK, LIGHT, escape, facts_table, folded, table, table_style, themed
 from fastbin._core.score import library_version
 from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, css_of
 
@@ -23,6 +23,9 @@ SIGNERS = ("Prepared by", "Reviewed by", "Approved by")
 
 # Files of which each digest is shown; of more, the digest of all.
 MOST_FILES = 12
+
+# A table of more rows is folded.
+UNFOLDED = 40
 
 # Arguments as readers call them.
 CALLED = {"sample_weight": "weights", "cells": "segments"}
@@ -128,6 +131,11 @@ def document(title: str, lead: str, contents: Mapping[str, str], filing: Filing,
     body = f"<header><h1>{escape(title)}</h1>{lead}{made}</header>{_sections(sections)}"
     style = f"<style>{STYLE}{_paper(title)}</style>"
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}{style}</head>\n<body><main>{body}</main></body></html>\n'
+
+
+def unless_long(n: int, rows: str, shown: str) -> str:
+    """A table of n such rows, folded where they are many."""
+    return shown if n <= UNFOLDED else folded(f"{n:,} {rows}", shown)
 
 
 def signatures(filing: Filing) -> str:

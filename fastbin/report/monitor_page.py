@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.html import badge, escape, folded, paragraph, table
+from fastbin._base.html import badge, folded, paragraph, table
 from fastbin._base.table import as_html
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
 from fastbin.online import CalibrationMonitor, MonitorReport
 from fastbin.plots.monitors import MOST_NAMES, monitor_plot
-from fastbin.report.drawing import svg_of
+from fastbin.report.drawing import svg_of, with_captions
 
 SHOWN = (
     "What is tolerated in each bin, the value served (bar), and the rate of outcomes 1 (dot) with its interval since the "
@@ -65,8 +65,7 @@ def section_of(reports: Sequence[MonitorReport]) -> str:
     if n > MOST_NAMES:
         return paragraph(str(last)) + _history(reports) + folded(f"{n:,} bins", bins)
     svg = svg_of((6.4, 1.2 + 0.3 * n), partial(monitor_plot, last))
-    picture = f"<div class='pictures'><figure>{svg}<figcaption>{escape(SHOWN)}</figcaption></figure></div>"
-    return paragraph(str(last)) + _history(reports) + bins + picture
+    return paragraph(str(last)) + _history(reports) + bins + with_captions([(SHOWN, svg)])
 
 
 def _history(reports: Sequence[MonitorReport]) -> str:

@@ -14,7 +14,7 @@ from fastbin._base.array_types import Float64s
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.files import SupportsWrite, write_bytes
-from fastbin._base.html import badge, bullets, escape, facts_table, folded, paragraph
+from fastbin._base.html import badge, bullets, escape, facts_table, paragraph
 from fastbin._base.shown import rounded
 from fastbin._base.table import as_html, number_format
 from fastbin._model.provenance import in_words
@@ -29,8 +29,7 @@ from fastbin.plots import reliability_diagram, small_multiples, step_plot, valid
 from fastbin.plots._style import by_text
 from fastbin.report import monitor_page, predictions_page, vector_page
 from fastbin.report.assessment import Assessment
-from fastbin.report.drawing import svg_of
-from fastbin.report.filing import Filing, check_text, digest_of_counts, document
+from fastbin.report.filing import Filing, check_text, digest_of_counts, document, unless_long
 from fastbin.report.vectors import VectorAssessment, VectorCheck, VectorScorecard
 
 AnyAssessment = Assessment | VectorAssessment
@@ -127,7 +126,6 @@ def render_report(
         details = {"Cell by cell" if is_set else "Bin by bin": detail_table(assessment)}
         of_test, pictures, of_model = _test_facts(assessment), pictures_of(assessment), facts(assessment.model)
     reports = monitor_page.reports_of(monitor, assessment.model)
-    figures = (f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for caption, svg in pictures)
     contents = {
         "In short": _summary(assessment) + monitor_page.in_short(reports),
         "Cautions": bullets(map(escape, assessment.cautions), "cautions") if assessment.cautions else "",
@@ -136,7 +134,7 @@ def render_report(
         "The test set": facts_table(of_test),
         **details,
         "Before and after": as_html(assessment.score_words(), n_text=1),
-        "Pictures": f"<div class='pictures'>{''.join(figures)}</div>",
+        "Pictures": with_captions(pictures),
         "Since it is served": monitor_page.section_of(reports),
         "How to read this": reading,
     }
@@ -284,9 +282,6 @@ def _test_facts(assessment: Assessment) -> dict[str, str]:
 
 # ------------------------------------------------------------------------------------------------- tables
 
-# A table of more bins is folded.
-UNFOLDED = 40
-
 
 def detail_table(assessment: Assessment) -> str:
     """The promise and the test results of every bin of a step function, or of every cell of a set; else empty."""
@@ -296,7 +291,7 @@ def detail_table(assessment: Assessment) -> str:
         errors = {title: column for title, column in columns.items() if title.endswith(("before", "after", "chance"))}
         counts = {title: column for title, column in columns.items() if title not in errors}
         shown = "".join(as_html({**names, **each}, n_text=1, most=None) for each in (counts, errors))
-        return shown if len(cells) <= UNFOLDED else folded(f"{len(cells):,} cells", shown)
+        return unless_long(len(cells), "cells", shown)
     if assessment.bin_counts is None:
         return ""
     intervals = model.interval(assessment.alpha, side=side_of(assessment)) if assessment.certificates else None
@@ -306,7 +301,7 @@ def detail_table(assessment: Assessment) -> str:
     tables = [columns, *_tested(assessment, columns["bin"])]
     # A narrow page and a sheet of paper have no room for the columns of all.
     shown = "".join(as_html(each, most=None) for each in tables)
-    return shown if model.n_bins <= UNFOLDED else folded(f"{model.n_bins:,} bins", shown)
+    return unless_long(model.n_bins, "bins", shown)
 
 
 def _tested(assessment: Assessment, bins: list[str]) -> Iterator[dict[str, list[str]]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.errors import InputTypeError
-from fastbin._base.html import badge, bullets, escape, folded, paragraph
+from fastbin._base.html import badge, bullets, escape, paragraph
 from fastbin._base.html import table as html_table
 from fastbin._base.html import verdict as shown_verdict
 from fastbin._base.shown import first_few
@@ -21,11 +21,11 @@ from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, p_is, shown_p
 from fastbin.plots._style import Axes, look_of
 from fastbin.plots.grades import grades_plot
 from fastbin.plots.reliability import reliability_diagram
-from fastbin.report.drawing import svg_of
-from fastbin.report.filing import Filing, document
+from fastbin.report.drawing import svg_of, with_captions
+from fastbin.report.filing import Filing, document, unless_long
 from fastbin.report.recheck import Looks, as_one, changes, since
 
-MOST_DRAWN = 40  # rows of a table in the picture, or unfolded
+MOST_DRAWN = 40  # rows of a table in the picture
 TITLES = {"cells": "Grade by grade in each segment", "grades": "Grade by grade", "segments": "Segments", "days": "Days"}
 # The options that verdicts depend on, as they are called.
 DECIDES = {"side": "side", "test_level": "level"}
@@ -162,8 +162,7 @@ def _detail(found: Validation, table: str | None) -> str:
     seen = {name: column for name, column in rest.items() if name not in TESTED}
     shown = as_html({**keys, **seen}, n_text=len(keys), most=None)
     shown += as_html({**keys, "verdict": verdict, **tested}, n_text=len(keys), most=None)
-    n = len(verdict) - 1
-    return shown if n <= MOST_DRAWN else folded(f"{n:,} {table}", shown)
+    return unless_long(len(verdict) - 1, str(table), shown)
 
 
 def _tests(found: Validation) -> str:
@@ -286,11 +285,11 @@ def _picture(found: Validation) -> str:
     else:
         caption = (
             "Predictions in bins against what happened, with exact intervals. Where they miss the diagonal, chance does not "
+            "explain the distance."
         )
-        caption += "explain the distance."
         caption += " The line is the isotonic (CORP) curve." if found.curve else ""
         svg = svg_of((4.2, 4.5), partial(_draw_reliability, found))
-    return f"<div class='pictures'><figure>{svg}<figcaption>{escape(caption)}</figcaption></figure></div>"
+    return with_captions([(caption, svg)])
 
 
 def _draw_reliability(found: Validation, *, ax: Axes) -> None:

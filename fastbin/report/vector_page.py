@@ -13,11 +13,12 @@ from fastbin.assess.verdict import NEW_ROWS
 from fastbin.guarantees.certificate import sureness
 from fastbin.plots import reliability_diagram, small_multiples
 from fastbin.report.drawing import svg_of
+from fastbin.report.filing import unless_long
 from fastbin.report.vectors import VectorAssessment
 from fastbin.vector_model import VectorModel
 
-# A table of more rows is folded; a confusion of more classes is one of pairs.
-UNFOLDED, MOST_IN_MATRIX = 40, 8
+# A confusion of more classes is a table of pairs.
+MOST_IN_MATRIX = 8
 MOST_PANELS = 12
 SHARES = 5  # of the columns about classes, the first are about how often a class is
 
@@ -62,7 +63,7 @@ def detail_tables(assessment: VectorAssessment) -> str:
     shares = dict(list(words.items())[: 1 + SHARES])
     # Two tables: a page of usual width has no room for the columns of both.
     others = {title: column for title, column in words.items() if title == "class" or title not in shares}
-    tables = [_unless_long(f"{len(assessment.class_counts):,} classes", each) for each in (shares, others)]
+    tables = [_table("classes", each) for each in (shares, others)]
     if assessment.check is not None:
         tables += [paragraph("The promise on the test set, in each bin of the raw scores:"), _of_check(assessment)]
     elif assessment.certificates:
@@ -74,9 +75,8 @@ def detail_tables(assessment: VectorAssessment) -> str:
     return "".join(tables)
 
 
-def _unless_long(summary: str, words: dict[str, list[str]]) -> str:
-    table = as_html(words, n_text=1, most=None)
-    return table if len(next(iter(words.values()))) <= UNFOLDED else folded(summary, table)
+def _table(rows: str, words: dict[str, list[str]]) -> str:
+    return unless_long(len(next(iter(words.values()))), rows, as_html(words, n_text=1, most=None))
 
 
 def _of_check(assessment: VectorAssessment) -> str:
@@ -94,7 +94,7 @@ def _of_check(assessment: VectorAssessment) -> str:
         f"rate - served: test interval ({sureness(check.test_level)}, all at once)": [outwards(*row[7]) for row in rows],
         "verdict": [row[8] for row in rows],
     }
-    return "".join(_unless_long(f"{len(rows):,} bins", {**bins, **each}) for each in (seen, told))
+    return "".join(_table("bins", {**bins, **each}) for each in (seen, told))
 
 
 def _of_promise(assessment: VectorAssessment) -> str:
@@ -109,7 +109,7 @@ def _of_promise(assessment: VectorAssessment) -> str:
         f"truth ({sureness(assessment.alpha)}, all at once)": [outwards(row[6], row[7]) for row in rows],
         "distance at most": [rounded_up(row[8]) for row in rows],
     }
-    return _unless_long(f"{len(rows):,} bins", words)
+    return _table("bins", words)
 
 
 def _range(low: float, high: float) -> str:

@@ -27,7 +27,7 @@ from fastbin.guarantees.vectors import SHARE_OF_MEANS, TOP, VectorCertificate, s
 from fastbin.intervals.binomial import exact_ends
 from fastbin.multi.vectors import ServedRows, labels_in, served_in
 from fastbin.report.assessment import CALIBRATED, CHANCE, both_of, titled
-from fastbin.report.cautions import FEW, SURPRISING, better_before, p_homogeneous
+from fastbin.report.cautions import SURPRISING, about_few_samples, about_the_certificate, better_before, p_homogeneous
 from fastbin.vector_model import VectorModel, as_vector_model
 
 # A confusion of more classes is a table of a million rows, which nobody reads.
@@ -456,11 +456,8 @@ def _are_of_the_fit(model: VectorModel, test: _TestRows) -> bool:
 
 def _cautions_of(found: VectorAssessment) -> Iterator[str]:
     """Warnings to a reader before relying on the model, a sentence or two each; none if all is well."""
-    if found.check is not None and found.check.verdict == CONTRADICTED:
-        yield f"The certificate is contradicted by the test set. {found.check}"
-    if found.why_no_certificate is not None:
-        yield f"A certificate is missing: {found.why_no_certificate}."
-    elif len(found.certificates) == 1:
+    yield from about_the_certificate(found)
+    if len(found.certificates) == 1:
         yield (
             "The promise is about the calibration rows, and no test set can contradict it; a fit with unlabelled= gives one "
             "about the population."
@@ -476,19 +473,14 @@ def _cautions_of(found: VectorAssessment) -> Iterator[str]:
 
 
 def _about_the_classes(found: VectorAssessment) -> Iterator[str]:
-    classes, counts = found.model.classes, np.array(found.class_counts)
-    seldom = ("No test sample is", 0, 0, "nothing"), (f"Fewer than {FEW} test samples are", 1, FEW - 1, "little")
-    for start, least, most, says in seldom:
-        named = [key for key, count in zip(classes, found.class_counts, strict=True) if least <= count <= most]
-        if named:
-            yield f"{start} of {name_cells(named)}: the test says {says} about {'it' if len(named) == 1 else 'them'}."
+    yield from about_few_samples(zip(found.model.classes, found.class_counts, strict=True))
     if found.certificates and found.certificates[0].left_out:
         left_out = list(found.certificates[0].left_out)
         them = "it" if len(left_out) == 1 else "them"
         yield f"No calibration sample is of {name_cells(left_out)}: nothing is promised about {them}."
     fitted = found.model.vector.counts
     if fitted is not None and not found.is_weighted:
-        table = np.stack([fitted[:-1, :, 1].sum(axis=1), counts])
+        table = np.stack([fitted[:-1, :, 1].sum(axis=1), np.array(found.class_counts)])
         if p_homogeneous(table) < SURPRISING:
             yield (
                 "The classes have other shares of the test samples than of the calibration samples, more than chance explains: "
