@@ -393,7 +393,7 @@ def _a_priori(evidence: Evidence, interior: Interior, alpha: float, kind: str, s
     for count, extra in sorted(set(zip(counts.tolist(), extras.tolist(), strict=True))):
         # Hoeffding's radius is never smaller, so it shows which exact radii cannot be the largest. Radii are not monotone in
         # the count: the smallest bin alone does not decide.
-        if math.sqrt(math.log(2.0 / level) / (2.0 * count)) + extra > largest:
+        if _hoeffding_radius(count, level) + extra > largest:
             radius = exact_radius(count, level) if side == "both" else one_sided_radius(count, level)
             largest = max(largest, radius + extra)
     theorem = f"exact binomial radius for the bins' counts{_SHARE[kind]}; {binomial_law(evidence)}{_OF_ONE_SIDE[side]}"
@@ -471,6 +471,7 @@ def _paper_theorem(evidence: Evidence, kind: str) -> str:
 def _ece(
     evidence: Evidence, interior: Interior, alpha: float, shifts: Float64s, *, from_labels: bool = False
 ) -> tuple[float, str]:
+    """A direct bound for the ECE, or a radius that all bins keep; `shifts` are how far values may lie from means."""
     if evidence.ties == "isolate":
         raise GuaranteeError(
             "bins that isolate tied scores have no known law of their mass, which McDiarmid's bound on the ECE needs; "
@@ -482,18 +483,19 @@ def _ece(
     n_seen = int(evidence.n_samples) if evidence.scheme in UNIFORM_MASS else int(interior.counts.sum())
     # The choice among the bounds is by the counts alone, so that it costs no alpha. With labels the bound is a few per cent
     # larger than without at the most (4 % at alpha = 0.1), and mostly smaller by much more.
-    most = (ece_bound_before if from_labels else ece_bound)(interior.counts, n_seen, alpha)
-    conditional = _conditional_radius(evidence, interior, alpha, most)
-    if conditional is not None and from_labels:  # never above it
-        ones = interior.first.label_sums
-        radius = radius_of_labels(interior.counts, ones, alpha if _are_known(evidence) else 0.9 * alpha)
-        return radius + float(shifts.max()) + evidence.delta, f"{_ONE_RADIUS}, which bounds the ECE; {binomial_law(evidence)}"
-    if conditional is not None:
-        theorem = f"exact binomial radius for the bins' counts{_SHARE['conditional']}, which bounds the ECE"
-        return conditional + float(shifts.max()) + evidence.delta, f"{theorem}; {binomial_law(evidence)}"
+    direct = (ece_bound_before if from_labels else ece_bound)(interior.counts, n_seen, alpha)
+    radius = _conditional_radius(evidence, interior, alpha, direct)
     label_sums = interior.first.label_sums if from_labels else None
-    radius = ece_bound(interior.counts, n_seen, alpha, shifts=np.minimum(shifts, 1.0), label_sums=label_sums) + evidence.delta
-    return radius, f"{_MCDIARMID if label_sums is None else _BERNSTEIN}; {binomial_law(evidence)}"
+    if radius is None:
+        bound = ece_bound(interior.counts, n_seen, alpha, shifts=np.minimum(shifts, 1.0), label_sums=label_sums)
+        theorem = _MCDIARMID if label_sums is None else _BERNSTEIN
+    elif label_sums is None:
+        bound = radius + float(shifts.max())
+        theorem = f"exact binomial radius for the bins' counts{_SHARE['conditional']}, which bounds the ECE"
+    else:  # with the labels it is never above that
+        bound = radius_of_labels(interior.counts, label_sums, _alpha_of_radius(evidence, alpha)) + float(shifts.max())
+        theorem = f"{_ONE_RADIUS}, which bounds the ECE"
+    return bound + evidence.delta, f"{theorem}; {binomial_law(evidence)}"
 
 
 _DE_MOIVRE = (
@@ -504,24 +506,25 @@ _MCDIARMID = "McDiarmid's inequality for the ECE, whose mean is bounded by de Mo
 _BERNSTEIN = "Bernstein's or McDiarmid's inequality for the ECE at the frequencies that the labels allow (fastbin, Theorem F12)"
 
 
-def _are_known(evidence: Evidence) -> bool:
-    """Whether the counts of the bins are known before the data."""
-    return evidence.scheme in UNIFORM_MASS and evidence.n_bins == evidence.n_bins_asked
+def _alpha_of_radius(evidence: Evidence, alpha: float) -> float:
+    """The alpha of a radius that the counts choose in place of a direct bound for the ECE.
+
+    Where counts are known before the data the choice costs nothing. Else the masses of the direct bounds, which fail with
+    probability 0.1 alpha, may fail just where the radius is chosen.
+    """
+    are_known = evidence.scheme in UNIFORM_MASS and evidence.n_bins == evidence.n_bins_asked
+    return alpha if are_known else 0.9 * alpha
 
 
 def _conditional_radius(evidence: Evidence, interior: Interior, alpha: float, direct: float) -> float | None:
-    """The radius that all bins' means keep at once, where it is below the direct bounds for the ECE of these means; else None.
+    """The radius that all bins' means keep at once, where it is below a direct bound for the ECE of these means; else None.
 
-    The choice depends on counts alone. Where they are known in advance it costs nothing. Else the masses of the direct bounds,
-    which fail with probability 0.1 alpha, may fail just where it is chosen, so the radius gets 0.9 alpha.
+    It depends on counts alone, and so does the choice.
     """
-    if not interior.is_covered.all():
-        return None
-    level = sidak(alpha if _are_known(evidence) else 0.9 * alpha, interior.counts.shape[0])
     # Radii take time to compute: not where the standard deviation at a frequency of one half is larger already.
-    if 0.5 / math.sqrt(int(interior.counts.min())) > direct:
+    if not interior.is_covered.all() or 0.5 / math.sqrt(int(interior.counts.min())) > direct:
         return None
-    radius = 0.0
+    level, radius = sidak(_alpha_of_radius(evidence, alpha), interior.counts.shape[0]), 0.0
     for count in np.unique(interior.counts).tolist():
         radius = max(radius, exact_radius(count, level))
         if radius >= direct:
