@@ -10,7 +10,7 @@ import datetime
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -146,13 +146,6 @@ class CanonicalCounts:
         return float((self.predictions * self.counts).sum() / self.counts.sum())
 
 
-class _Merged(NamedTuple):
-    codes: Int64s
-    predictions: Float64s
-    counts: Int64s
-    ones: Int64s
-
-
 def _joint(n: int, parts: Iterable[tuple[Int64s, int]]) -> Int64s:
     code, most = np.zeros(n, np.int64), 1
     for own, size in parts:
@@ -160,17 +153,6 @@ def _joint(n: int, parts: Iterable[tuple[Int64s, int]]) -> Int64s:
             raise InputError(f"there are more than 2**62 combinations of keys ({most:,} x {size:,})", "leave a column out")
         code, most = code * size + own, most * size
     return code
-
-
-def _merged(codes: Int64s, predictions: Float64s, counts: Int64s, ones: Int64s) -> _Merged:
-    """The same rows with equal codes and predictions as one, in ascending order. O(n log n)."""
-    order = _ascending_order(codes, predictions)
-    codes, predictions, counts, ones = codes[order], predictions[order], counts[order], ones[order]
-    differs = (codes[1:] != codes[:-1]) | (predictions[1:] != predictions[:-1])
-    if differs.all():
-        return _Merged(codes, predictions, counts, ones)
-    starts = np.flatnonzero(np.append(True, differs))
-    return _Merged(codes[starts], predictions[starts], *(np.add.reduceat(each, starts) for each in (counts, ones)))
 
 
 def _ascending_order(codes: Int64s, predictions: Float64s) -> Int64s:
@@ -188,8 +170,36 @@ def _ascending_order(codes: Int64s, predictions: Float64s) -> Int64s:
     return order
 
 
-# Codes by column of keys, predictions, counts, ones: of one length.
-_Part = tuple[dict[str, Int64s], Float64s, Int64s, Int64s]
+class _CodedRows(NamedTuple):
+    """Rows, or groups of equal rows: arrays of one length."""
+
+    codes: dict[str, Int64s]  # the number of the key in each column of keys
+    predictions: Float64s
+    counts: Int64s
+    ones: Int64s
+
+    @classmethod
+    def joined(cls, parts: Sequence[_CodedRows]) -> _CodedRows:
+        """The rows of all parts, one part after the other."""
+        codes = {name: np.concatenate([part.codes[name] for part in parts]) for name in parts[0].codes}
+        return cls(codes, *(np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True)))
+
+    def take(self, chosen: Any) -> _CodedRows:
+        """Some of the rows."""
+        codes = {name: own[chosen] for name, own in self.codes.items()}
+        return _CodedRows(codes, self.predictions[chosen], self.counts[chosen], self.ones[chosen])
+
+    def merged(self) -> _CodedRows:
+        """Equal rows as one, in ascending order. O(n log n)."""
+        code = _joint(len(self.counts), ((own, 1 + int(own.max(initial=0))) for own in self.codes.values()))
+        order = _ascending_order(code, self.predictions)
+        code, predictions = code[order], self.predictions[order]
+        differs = np.append(True, (code[1:] != code[:-1]) | (predictions[1:] != predictions[:-1]))[: len(order)]
+        if differs.all():
+            return self.take(order)
+        starts = np.flatnonzero(differs)
+        counts, ones = (np.add.reduceat(column[order], starts) for column in (self.counts, self.ones))
+        return self.take(order[starts])._replace(counts=counts, ones=ones)
 
 
 @dataclass
@@ -199,8 +209,8 @@ class Tallying:
     names: tuple[str, ...]  # of the columns of keys, in the order of `KEYS`
     are_means: bool = False
     _numbers: dict[str, dict[str, int]] = field(default_factory=dict)  # of each text, by column
-    _parts: list[_Part] = field(default_factory=list)
-    _n_waiting: int = 0
+    _parts: list[_CodedRows] = field(default_factory=list)  # each merged
+    _n_waiting: int = 0  # rows that were added since all parts became one
 
     def add(self, keys: Mapping[str, TextCells], predictions: Float64s, ones: Int64s, counts: Int64s) -> None:
         """Add rows, or groups of rows."""
@@ -209,46 +219,27 @@ class Tallying:
             numbers = self._numbers.setdefault(name, {})
             own = np.array([numbers.setdefault(text, len(numbers)) for text in keys[name].texts], np.int64)
             codes[name] = own[keys[name].codes] if len(own) else np.empty(0, np.int64)
-        self._parts.append(self._reduced(codes, predictions + 0.0, counts, ones))
-        self._n_waiting += len(self._parts[-1][1])
-        if self._n_waiting > max(MOST_WAITING, 2 * len(self._parts[0][1])):
-            self._parts = [self._reduced(*self._joined())]
+        self._parts.append(_CodedRows(codes, predictions + 0.0, counts, ones).merged())
+        self._n_waiting += len(self._parts[-1].counts)
+        if self._n_waiting > max(MOST_WAITING, 2 * len(self._parts[0].counts)):
+            self._parts = [_CodedRows.joined(self._parts).merged()]
             self._n_waiting = 0
-
-    def _reduced(self, codes: dict[str, Int64s], predictions: Float64s, counts: Int64s, ones: Int64s) -> _Part:
-        sizes = [max(1, 1 + int(codes[name].max(initial=0))) for name in self.names]
-        joint = _joint(len(predictions), zip((codes[name] for name in self.names), sizes, strict=True))
-        merged = _merged(joint, predictions, counts, ones)
-        split, rest = dict[str, Int64s](), merged.codes
-        for name, size in zip(reversed(self.names), reversed(sizes), strict=True):
-            rest, split[name] = np.divmod(rest, size)
-        return {name: split[name] for name in self.names}, merged.predictions, merged.counts, merged.ones
-
-    def _joined(self) -> _Part:
-        """The rows of all parts, one part after the other."""
-        if len(self._parts) == 1:
-            return self._parts[0]
-        codes = {name: np.concatenate([part[0][name] for part in self._parts]) for name in self.names}
-        predictions, counts, ones = (np.concatenate(column) for column in zip(*(part[1:] for part in self._parts), strict=True))
-        return codes, predictions, counts, ones
 
     def counts(self) -> CanonicalCounts:
         """All that was added, as canonical counts; InputError where nothing was."""
-        if not any(len(part[1]) for part in self._parts):
+        if not any(len(part.counts) for part in self._parts):
             raise InputError("no sample to assess was given")
-        codes, predictions, counts, ones = self._joined()
-        if not (counts > 0).all():
-            kept = counts > 0
-            codes = {name: own[kept] for name, own in codes.items()}
-            predictions, counts, ones = predictions[kept], counts[kept], ones[kept]
-        if len(counts) == 0:
+        rows = _CodedRows.joined(self._parts)
+        if not (rows.counts > 0).all():
+            rows = rows.take(rows.counts > 0)
+        if len(rows.counts) == 0:
             raise InputError("no sample of positive weight to assess was given")
-        if float(counts.sum(dtype=np.float64)) > MOST_SAMPLES:
+        if float(rows.counts.sum(dtype=np.float64)) > MOST_SAMPLES:
             raise too_many_samples("n")
-        keys = {}
-        for name in self.names:
-            keys[name], codes[name] = _ascending(list(self._numbers[name]), codes[name])
-        return CanonicalCounts(keys, *self._reduced(codes, predictions, counts, ones), self.are_means)
+        keys, codes = {}, {}
+        for name, own in rows.codes.items():
+            keys[name], codes[name] = _ascending(list(self._numbers[name]), own)
+        return CanonicalCounts(keys, *rows._replace(codes=codes).merged(), self.are_means)
 
 
 def _ascending(texts: list[str], codes: Int64s) -> tuple[tuple[Key, ...], Int64s]:
