@@ -211,6 +211,18 @@ class SetShape(NamedTuple):
             columns=None if columns is None else [keys[at] for at in np.argsort(columns)], provenance=self.kind.provenance,
         )  # fmt: skip
 
+    def set_of_arrays(self, parts: dict[str, Any]) -> ModelSet:
+        """The same of models whose arrays follow each other in those of all, as `fit_segments` makes them."""
+        cells_of, has_pool, keys, kind, columns = self
+        model_of_key = np.empty(len(keys), np.int32)
+        model_of_key[np.concatenate(cells_of)] = np.repeat(np.arange(len(cells_of)), [len(numbers) for numbers in cells_of])
+        return ModelSet._create_flat(
+            [*map(str, keys)] if isinstance(keys[0], str) else np.array(keys, np.int64), model_of_key, **parts,
+            kind=list(SET_KINDS).index(kind.kind), unknown=UNKNOWN.index(kind.unknown if has_pool else "refuse"),
+            pool=len(cells_of) - 1 if has_pool else -1, columns=None if columns is None else columns.astype(np.int32),
+            event=kind.event.encode(), provenance=kind.provenance,
+        )  # fmt: skip
+
 
 def _fit_sorted(
     method: BinaryMethod, given: Given, keys: Sequence[Key], cells: CellRows, kind: CellKind, columns: Int64s | None
@@ -245,33 +257,36 @@ def _bins_of_runs(calibrator: Any, runs: SortedRuns, limits: tuple[float, float]
         runs, limits, asked, scheme=calibrator.scheme, seed=check_seed(calibrator.seed),
         out_of_range=calibrator.out_of_range, monotone=calibrator.monotone,
     )  # fmt: skip
-    n_bins = parts.pop("n_bins_each")
-    cells_of, has_pool, keys, kind, columns = shape
-    model_of_key = np.empty(len(keys), np.int32)
-    model_of_key[np.concatenate(cells_of)] = np.repeat(np.arange(len(cells_of)), [len(numbers) for numbers in cells_of])
-    made = ModelSet._create_flat(
-        [*map(str, keys)] if isinstance(keys[0], str) else np.array(keys, np.int64), model_of_key, n_bins, **parts,
-        kind=list(SET_KINDS).index(kind.kind), unknown=UNKNOWN.index(kind.unknown if has_pool else "refuse"),
-        pool=len(cells_of) - 1 if has_pool else -1, columns=None if columns is None else columns.astype(np.int32),
-        event=kind.event.encode(), provenance=kind.provenance,
-    )  # fmt: skip
-    told: Told = []
-    names, ends, tie_ends = shape.names(), np.cumsum(n_bins), np.cumsum(np.where(parts["n_tied"] > 0, n_bins, 0))
+    made, names, are_hard = shape.set_of_arrays(parts), shape.names(), runs.are_hard_labels()
+    told = list(_about_fewer_bins(calibrator.scheme, names, asked, parts))
+    told += [(names[number], HARD_LABELS) for number in np.flatnonzero(are_hard).tolist()]
+    level = shape.kind.fall_level(len(names)) if calibrator._expects_rise() else None
+    if level is not None:
+        told += _about_falls(names, np.flatnonzero(~are_hard).tolist(), parts, level)
+    return made, told
+
+
+def _about_fewer_bins(scheme: str, names: list[str], asked: Int64s, parts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The models that have fewer bins than were asked for, where ties did it."""
+    n_bins, n_tied = parts["n_bins_each"], parts["n_tied"]
+    ends, tie_ends = np.cumsum(n_bins), np.cumsum(np.where(n_tied > 0, n_bins, 0))  # models without ties have no counts of them
     for number in np.flatnonzero(n_bins < asked).tolist():
-        left, wanted, is_tied = int(n_bins[number]), int(asked[number]), bool(parts["n_tied"][number])
+        left, wanted, is_tied = int(n_bins[number]), int(asked[number]), bool(n_tied[number])
         counts = parts["counts"][ends[number] - left : ends[number]]
         tie_counts = parts["tie_counts"][tie_ends[number] - left : tie_ends[number]] if is_tied else None
-        if ties_cost_bins(counts, tie_counts, wanted, calibrator.scheme):
-            told.append((names[number], on_fewer_bins(left, wanted, may_share=is_tied)))
-    are_hard = runs.are_hard_labels()
-    told += [(names[number], HARD_LABELS) for number in np.flatnonzero(are_hard).tolist()]
-    level = kind.fall_level(len(names)) if calibrator._expects_rise() else None
-    for number in [] if level is None else np.flatnonzero(~are_hard).tolist():
+        if ties_cost_bins(counts, tie_counts, wanted, scheme):
+            yield names[number], on_fewer_bins(left, wanted, may_share=is_tied)
+
+
+def _about_falls(names: list[str], numbers: list[int], parts: dict[str, Any], level: float) -> Iterator[tuple[str, str]]:
+    """Those of these models whose labels fall as scores rise."""
+    n_bins = parts["n_bins_each"]
+    ends = np.cumsum(n_bins)
+    for number in numbers:
         bins = slice(ends[number] - n_bins[number], ends[number])
-        falling = on_falling(*lower_half(parts["counts"][bins], parts["label_sums"][bins]), level or LEVEL)
+        falling = on_falling(*lower_half(parts["counts"][bins], parts["label_sums"][bins]), level)
         if falling is not None:
-            told.append((names[number], falling))
-    return made, told
+            yield names[number], falling
 
 
 # ------------------------------------------------------------------ the calibrator of a cell
