@@ -20,9 +20,10 @@ from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.class_rates import n_cuts_of
 from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, is_of_batch, is_stratified, steps_told
+from fastbin.guarantees.sentence import SentenceParts, sentence_of
 from fastbin.intervals.binomial import check_side
 
-# For each kind of certificate its bounds; the first is the default, but "common" for "conditional" where `has_common_radius`.
+# For each kind of certificate its bounds; the first is the default, but "common" for "conditional" where `bound_for` says so.
 # "clopper-pearson", "common", "hull" and "data" depend on the labels.
 CERTIFICATE_BOUNDS = {
     "conditional": ("clopper-pearson", "common", "hull", "a-priori", "hoeffding"),
@@ -33,12 +34,6 @@ CERTIFICATE_BOUNDS = {
     "mean-error": ("slices",),
     "mean-overestimate": ("slices",),
     "mean-underestimate": ("slices",),
-}
-# For each kind about a mean over what is served, what it says of the probability beside the truth.
-MEAN_ERRORS = {
-    "mean-error": "is on average within {distance} of it",
-    "mean-overestimate": "exceeds it on average by at most {distance}, a shortfall counted as 0",
-    "mean-underestimate": "falls short of it on average by at most {distance}, an excess counted as 0",
 }
 # What a promise compares averages of served values with: the true frequencies in the population, or the average true
 # probabilities of the rows that calibrated, or the frequencies among the rows of a batch.
@@ -225,21 +220,6 @@ CELLS = {
 }  # fmt: skip
 
 
-class _Words(NamedTuple):
-    """The parts of the sentence of a certificate that a model and a set fill differently."""
-
-    models: str  # how many of which kind, in a set
-    n_samples: int
-    n_bins: int
-    fine: bool  # whether values are finer than the bins
-    left_out: str
-    truth: str  # what values are compared with
-    side: str
-    every: str = ""  # for what the next sample counts
-    of_rows: bool = False  # whether the promise is about the calibration rows alone
-    n_target: int = 0  # rows of the target population whose draw matters, too
-
-
 # Fields of a certificate that are not told where they have these values.
 UNSAID = (("side", "both"), ("n_target", None))
 
@@ -267,7 +247,7 @@ class Stated:
     def _sum_of_terms(self) -> str:
         return ""
 
-    def _sentence(self) -> _Words:
+    def _parts_of_sentence(self) -> SentenceParts:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -279,52 +259,8 @@ class Stated:
         return ()
 
     def __str__(self) -> str:
-        models, n_samples, n_bins, fine, left_out, truth, side, every, of_rows, n_target = self._sentence()
-        samples, distance = f"{n_samples:,} calibration sample{'s' * (n_samples != 1)}", rounded_up(self.epsilon)
-        of_each, of_models = (f" of each of {models}", f" of {models}") if models else ("", "")
-        if self.kind == "expected-ece":
-            over = f"Averaged over sets of {samples} with the same counts in the bins"
-            return f"{over}, the expected calibration error{of_each} is at most {distance}{left_out}."
-        assert self.alpha is not None
-        sure = f"With probability at least {sureness(self.alpha)} over the {samples}"
-        if n_target:
-            sure += f" and {n_target:,} row{'s' * (n_target != 1)} of the target population"
-        within = _SAID[self.kind == "ratio", side].format(truth=truth, distance=distance)
-        if self.kind in MEAN_ERRORS:
-            error, served = MEAN_ERRORS[self.kind].format(distance=distance), "the predicted probability"
-            if of_rows:
-                sure = f"With probability at least {sureness(self.alpha)} over the labels of the {samples} between cuts"
-                served, truth = "the probability that they are served", "the true probability at a score"
-            at_once = f", in each of {models} at once" if models else ""
-            return f"{sure}, if {truth} does not fall as the score rises, {served} {error}{at_once}{left_out}."
-        bins = f"{n_bins:{',' if models else ''}} {'evidence ' * fine}bin{'s' * (n_bins != 1)}"
-        if self.kind == "ece":
-            error = f"the binned calibration error on the {bins}" if fine else "the expected calibration error"
-            at_once = f"{of_each} at once, and so of all of them," if models else ""
-            return f"{sure}, {error}{at_once} is at most {distance}{left_out}."
-        served = "the average of what is served" if fine else "the predicted probability"
-        if of_rows:
-            sure = f"With probability at least {sureness(self.alpha)} over the labels of the {samples}"
-            served = f"{served} to its samples" if fine else "the probability that its samples are served"
-        if self.kind == "marginal":
-            sure += " and the next sample"
-            if not models and not fine:
-                return f"{sure}, {served} of that sample {within} in its bin ({bins}{left_out})."
-            verb, _, rest = within.partition(" ")
-            return f"{sure}, {served} in the bin of that sample {verb}{every} {rest} there ({bins}{of_models}{left_out})."
-        each = "the only bin" if n_bins == 1 and not models else f"each of the {bins}{of_models} at once"
-        return f"{sure}, in {each}{left_out}, {served} {within}."
-
-
-# What a promise says of what is served: whether it is one of ratios, and its side.
-_SAID = {
-    (False, "both"): "is within {distance} of {truth}",
-    (False, "upper"): "falls short of {truth} by at most {distance}",
-    (False, "lower"): "exceeds {truth} by at most {distance}",
-    (True, "both"): "is within a factor of {distance} of {truth}",
-    (True, "upper"): "times {distance} is at least {truth}",
-    (True, "lower"): "is at most {distance} times {truth}",
-}
+        level = "" if self.alpha is None else sureness(self.alpha)
+        return sentence_of(self.kind, level, rounded_up(self.epsilon), self._parts_of_sentence())
 
 
 @dataclass(frozen=True)
@@ -423,14 +359,14 @@ class Certificate(Stated):
         terms = " ".join(f"{'-' if size < 0 else '+'} {abs(size):.5f} ({name})" for name, size in self.terms)
         return f"Epsilon: {rounded_up(self.epsilon, 5)} = {terms.removeprefix('+ ')}.\n"
 
-    def _sentence(self) -> _Words:
+    def _parts_of_sentence(self) -> SentenceParts:
         left_out = ""
         if self.uncovered_bins:
             holds = "holds no sample of its own" if len(self.uncovered_bins) == 1 else "hold no samples of their own"
             left_out = f", leaving out {name_bins(self.uncovered_bins)}, which {holds}"
         truth = TRUTHS[self.about].format(event=event_words(self.event))
         truth += "" if self.n_target is None else " in the target population"
-        return _Words(
+        return SentenceParts(
             "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, truth, self.side,
             of_rows=self.about == "calibration rows", n_target=self.n_target or 0,
         )  # fmt: skip
@@ -513,14 +449,16 @@ class SetCertificate(Stated, Table):
         words["alpha"] = [f"{part.alpha:.4g}" if part.alpha is not None else "" for part in parts]
         return (as_html(words, n_text=1),)
 
-    def _sentence(self) -> _Words:
+    def _parts_of_sentence(self) -> SentenceParts:
         of_rows = self.about == "calibration rows"
         truth = CELLS[self.cells][1 + of_rows].format(event=event_words(self.event))
         moved = [part.n_target is not None for _, part in self.parts]
         truth += " in the target population" * all(moved) or " in the population that each model is about" * any(moved)
         every = " for every class" if self.cells == "classes" else ""
         fine = any(part.n_steps for _, part in self.parts)
-        return _Words(self._models(), self.n_samples, self.n_bins, fine, self._left_out(), truth, self.side, every, of_rows)
+        return SentenceParts(
+            self._models(), self.n_samples, self.n_bins, fine, self._left_out(), truth, self.side, every, of_rows
+        )
 
     def _models(self) -> str:
         """How many cells of which kind, the pool named apart."""

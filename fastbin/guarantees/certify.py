@@ -16,7 +16,6 @@ from fastbin._core.schemes import CERTIFIED, SCHEMES
 from fastbin.guarantees.certificate import (
     ABOUT,
     CERTIFICATE_BOUNDS,
-    MEAN_ERRORS,
     Certificate,
     about_ties,
     assumptions_of,
@@ -56,6 +55,7 @@ from fastbin.guarantees.law import ece_bound, ece_bound_before, exact_radius, la
 from fastbin.guarantees.n_bins import UNIFORM_MASS, hoeffding_epsilon
 from fastbin.guarantees.radius import radius_of_labels
 from fastbin.guarantees.rising import certify_mean_error
+from fastbin.guarantees.sentence import MEAN_ERRORS
 from fastbin.guarantees.step_masses import StepMasses, average_ends_of
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import ends_of_rows, exact_ends, tails_of

@@ -18,7 +18,6 @@ from fastbin.guarantees.certificate import (
     ABOUT,
     CELLS,
     CERTIFICATE_BOUNDS,
-    MEAN_ERRORS,
     Certificate,
     SetCertificate,
     assumptions_of,
@@ -58,6 +57,7 @@ from fastbin.guarantees.intervals import (
     tally_of,
 )
 from fastbin.guarantees.radius import NEGLIGIBLE, common_radius, failures_within
+from fastbin.guarantees.sentence import MEAN_ERRORS
 from fastbin.intervals import sidak
 from fastbin.intervals.binomial import as_counts, check_side, special_functions
 
