@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 import numpy as np
@@ -330,7 +330,7 @@ class KeySource:
             self._refuse(first_row + int(keys.argmax()), "2**64 - 1 is reserved; keys are from 0 to 2**64 - 2")
         return keys
 
-    def _refuse(self, row: int, complaint: str) -> None:
+    def _refuse(self, row: int, complaint: str) -> NoReturn:
         raise InputError(f"{self._table.place(row)}, column {self.column}: {complaint}")
 
 

@@ -14,10 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from fastbin._base.cells import refuse_names_in_other_order
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._core.score import library_version
-from fastbin._model.provenance import in_words
 from fastbin.export.dialects import PART_OF_NAME, Dialect, check_expression, comment, is_answered
-from fastbin.export.form import digest_of, promise_of
+from fastbin.export.form import description_of, digest_of
 from fastbin.export.lookup import TableNames
 from fastbin.model import BinnedModel
 from fastbin.vector_model import LEAST_OF_MODELS, VectorModel
@@ -98,11 +96,9 @@ def _own_prefix(model: VectorModel, scores: Sequence[str], output: str) -> str:
 
 
 def _description(model: VectorModel, columns: Iterable[str], dialect: Dialect) -> list[str]:
+    version, size, promise, _, *made_by = description_of(model)  # each column has an event of its own
     return [
-        f"fastbin {library_version()}, model sha256 {digest_of(model)}",
-        f"{len(model.classes)} classes, {model.n_samples} samples",
-        promise_of(model),
-        *((f"made by {made_by}",) if (made_by := in_words(model)) else ()),
+        *(version, size, promise, *made_by),
         "The values are those of the model but for the last bits, as exp and ln are those of the engine",
         *(f"{name} is the probability of class {key!r}" for name, key in zip(columns, model.classes, strict=True)),
         f"dialect {dialect.name}, gives one column for each class",

@@ -222,12 +222,12 @@ def _other_questions(before: Mapping[str, Any], found: Validation) -> Iterator[s
 
 
 def _changes_of(before: Mapping[str, Any], found: Validation, table: str | None) -> str:
-    columns = changes(before, found, table)
-    words = {
-        f"{title}, %" if title.startswith(("predicted", "rate")) else title:
-        [percent(each) for each in column] if title.startswith(("predicted", "rate")) else in_words(column)
-        for title, column in columns.items()
-    }  # fmt: skip
+    columns, words = changes(before, found, table), dict[str, list[str]]()
+    for title, column in columns.items():
+        if title.startswith(("predicted", "rate")):
+            words[f"{title}, %"] = [percent(each) for each in column]
+        else:
+            words[title] = in_words(column)
     pairs = list(zip(columns["verdict before"], columns["verdict now"], strict=True))
     pairs = pairs[:-1] or pairs  # all rows together stand below each table
     counted = {
@@ -238,10 +238,9 @@ def _changes_of(before: Mapping[str, Any], found: Validation, table: str | None)
     heading = TITLES.get(str(table), "All rows")
     told = f"{heading}: the verdict of {counted['changed']:,} changed"
     told += "".join(f", {n:,} {'is' if n == 1 else 'are'} {word}" for word, n in counted.items() if n and word != "changed")
-    first = {title: words[title] for title in words if not title.startswith("verdict")}
-    second = {"": words[""], **{title: words[title] for title in words if title.startswith("verdict")}}
-    rows = [[escape(name), *map(_shown, pair)] for name, *pair in zip(*second.values(), strict=True)]
-    return paragraph(f"{told}.") + as_html(first, n_text=1, most=None) + html_table(list(second), rows, n_text=3)
+    verdicts = {title: words.pop(title) for title in ("verdict before", "verdict now")}
+    rows = [[escape(name), *map(_shown, pair)] for name, *pair in zip(words[""], *verdicts.values(), strict=True)]
+    return paragraph(f"{told}.") + as_html(words, n_text=1, most=None) + html_table(["", *verdicts], rows, n_text=3)
 
 
 def _shown(word: str) -> str:

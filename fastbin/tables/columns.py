@@ -27,8 +27,8 @@ def read_numbers(
     """One column of a record batch as numbers; `table`, `name` and `first_row` are its place, for messages.
 
     Text becomes float64, or bool, and, if `whole`, int64 where all of it is whole numbers, as decimals without places do; other
-    decimals become float64. Missing values are an error, or NaN
-    if they `propagate`. `remedy` says how values that are not numbers can be read, `fill` what to do with missing ones.
+    decimals become float64. Missing values are an error, or NaN if they `propagate`. `remedy` says how values that are not
+    numbers can be read, `fill` what to do with missing ones.
     """
     pa = pyarrow()
     column = as_plain(column)
