@@ -208,25 +208,9 @@ def command(
         for option, is_given in (("threads", threads > 1), ("population", population is not None)):
             if is_given:
                 raise click.UsageError(f"--{option} does not go with --segment and --classes")
-        fit: Any = _fit_segments if rows.segment is not None else _fit_classes
-        chosen = method if _given({"method": method}) else None
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", FastbinWarning)
-            model, columns = fit(rows.open(file), rows, of_set, chosen, given)
-        for text in dict.fromkeys(str(each.message) for each in caught):
-            note(text)
+        model, columns = _fit_cells(file, rows, of_set, method if is_typed("method") else None, given)
     else:
-        calibrator = make_calibrator(method, given)
-        if threads > 1:
-            check_fit(method, "threads", "n_threads")
-        more: dict[str, Any] = {} if threads == 1 else {"n_threads": threads}
-        if population is not None:
-            check_fit(method, "population", "population")
-            more["population"] = _scores(rows, population, calibrator)
-        table = rows.open(file)
-        columns = rows.columns(table)
-        calibrator._event = event_of(rows.positive)
-        model = fit_table(table, columns, calibrator, more, rows.positive)
+        model, columns = _fit_scores(file, rows, method, given, threads, population)
     out.write(model.to_bytes())
     if quiet:
         return
@@ -241,6 +225,23 @@ def command(
     show(out.messages(), model, alpha, max_rows=30, **({} if side == "both" else {"side": side}))
     if side != "both":
         note("the model does not keep the side: say --side again where its promise is shown, and choose it before the labels")
+
+
+def _fit_scores(
+    file: str, rows: RowOptions, method: str, given: dict[str, Any], threads: int, population: str | None
+) -> tuple[BinnedModel, dict[str, str]]:
+    """The model of all rows, and the columns that were read."""
+    calibrator, more = make_calibrator(method, given), dict[str, Any]()
+    if threads > 1:
+        check_fit(method, "threads", "n_threads")
+        more["n_threads"] = threads
+    if population is not None:
+        check_fit(method, "population", "population")
+        more["population"] = _scores(rows, population, calibrator)
+    table = rows.open(file)
+    columns = rows.columns(table)
+    calibrator._event = event_of(rows.positive)
+    return fit_table(table, columns, calibrator, more, rows.positive), columns
 
 
 def _fit_plan(file: str, plan: str | None, id_column: str | None, rows: RowOptions) -> tuple[BinnedModel, dict[str, str]]:
@@ -374,10 +375,22 @@ def _check_set_options(of_set: dict[str, Any], rows: RowOptions, side: str) -> N
             raise click.UsageError(f"{option_of(name)} goes with --vectors")
 
 
+def _fit_cells(
+    file: str, rows: RowOptions, of_set: dict[str, Any], method: str | None, given: dict[str, Any]
+) -> tuple[ModelSet | VectorModel, dict[str, str]]:
+    """The set of models, and the columns that it was fitted to; `method` is ``None`` if it was not given."""
+    fit: Any = _fit_segments if rows.segment is not None else _fit_classes
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FastbinWarning)
+        found: tuple[ModelSet | VectorModel, dict[str, str]] = fit(rows.open(file), rows, of_set, method, given)
+    for text in dict.fromkeys(str(each.message) for each in caught):
+        note(text)
+    return found
+
+
 def _fit_segments(
     table: Table, rows: RowOptions, of_set: dict[str, Any], method: str | None, given: dict[str, Any]
 ) -> tuple[ModelSet, dict[str, str]]:
-    """The set of models, and the columns that it was fitted to; `method` is ``None`` if it was not given."""
     from fastbin.multi import SegmentedBinning
 
     estimator = SegmentedBinning(make_calibrator(method or DEFAULT, given), **of_set)
