@@ -169,7 +169,7 @@ class _Query(NamedTuple):
         ends = ("w.below", "w.below + w.equal")
         boundaries = [_boundaries_up_to(samples, parts[0].calibrator.scheme, "r.bins", self.rows) for samples in ends]
         cuts = [_boundaries_up_to(samples, "umd", "r.slices", self.rows) for samples in ends]
-        hint = self.rows.broadcast
+        hint = self.rows.words.broadcast
         # Sums of integers below 2**53, which doubles add exactly and fast. The last group of a run shows what it holds in all.
         query = (
             f"WITH p(cell, run) AS (SELECT * FROM (VALUES {cells})), "

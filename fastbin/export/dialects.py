@@ -130,6 +130,7 @@ class Dialect:
     array: str = ""  # how one expression finds the place of a score in a literal array: by a function, or by "cells"
     lookup: str = ""  # how a row finds its step in a table, if there are tables
     most_rows: int = 4096  # of one INSERT
+    broadcast: str = ""  # what asks the engine, in a SELECT, to send a small table to where the rows are
 
     def cast(self, score: str) -> str:
         """The score as a double: a column of floats or integers is not compared in its own type."""
@@ -156,7 +157,7 @@ _ALL = (
     Dialect(
         "spark", lambda value: f"{scientific(value)}D", spark_text, "DOUBLE", "BIGINT", "STRING",
         as_text="CAST({} AS STRING)", key_form="length({0}) = {3} AND trim(LEADING {1} FROM {0}) = {2}",
-        lookup="range",
+        lookup="range", broadcast="/*+ BROADCAST({}) */ ",
     ),
     Dialect(
         "bigquery", scientific, bigquery_bytes, "FLOAT64", "INT64", "BYTES",

@@ -321,7 +321,7 @@ def _by_range(lookup: Lookup, names: TableNames, rows: str, dialect: Dialect) ->
     if key is not None:
         within += f" AND ({score} > t.fastbin_lower OR {key} >= t.fastbin_lower_key)"
         within += f" AND ({score} < t.fastbin_upper OR {key} <= t.fastbin_upper_key)"
-    hint = "/*+ BROADCAST(t) */ " if dialect.name == "spark" else ""
+    hint = dialect.broadcast.format("t")
     return (
         f"SELECT {hint}s.*, CASE WHEN t.fastbin_model IS NOT NULL THEN {lookup.answer} END AS {names.output}\n{rows}\n"
         f"LEFT JOIN {names.steps} AS t ON t.fastbin_model = {lookup.model} AND {within}"

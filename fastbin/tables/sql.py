@@ -102,7 +102,6 @@ class SqlTable:
     engine: str
     mark: str  # around names
     integer_division: str  # of two expressions
-    broadcast: str  # asks the engine to send a small table to where the rows are
     key: str  # a whole number as a key
     least_cells: int
     most_cells: int
@@ -260,7 +259,7 @@ class DuckDBTable(SqlTable):
     """A relation."""
 
     engine, mark = "duckdb", '"'
-    integer_division, broadcast = "({}) // ({})", ""
+    integer_division = "({}) // ({})"
     key = "{}"  # a cast of NaN fails
     least_cells, most_cells, value_limit = 2**10, 2**18, 2**19
 
@@ -307,7 +306,7 @@ class SparkTable(SqlTable):
     """A data frame, classic or Connect."""
 
     engine, mark = "spark", "`"
-    integer_division, broadcast = "(({}) div ({}))", "/*+ BROADCAST({}) */ "
+    integer_division = "(({}) div ({}))"
     key = "floor({})"  # a bigint, also of NaN, which a cast refuses
     # More cells at first cost little and often save a query.
     least_cells = most_cells = CELLS_OF_A_PARTITION
