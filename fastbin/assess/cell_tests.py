@@ -181,13 +181,12 @@ def hosmer_lemeshow(counts: Int64s, ones: Int64s, expected: Float64s, fewest: in
     return Value(statistic, chi_square_p(statistic, df), df=df, warning=warning)
 
 
-def deciles(cells: CellCounts, n_groups: int = 10) -> tuple[Int64s, Int64s, Float64s]:
+def deciles(cells: CellCounts) -> tuple[Int64s, Int64s, Float64s]:
     """Counts, ones and expected ones of the groups between the deciles of the predictions; equal ones stay together.
 
     A prediction equal to a decile lies below it, and deciles that are equal are one.
     """
-    shares = np.arange(1, n_groups) / n_groups
-    inner = np.unique(quantiles(cells.predictions, cells.counts, shares))
+    inner = np.unique(quantiles(cells.predictions, cells.counts, np.arange(1, 10) / 10))
     group = np.searchsorted(inner, cells.predictions, side="left")
     first = np.flatnonzero(np.diff(group, prepend=-1))
     columns = (cells.counts, cells.ones, cells.counts * cells.predictions)
