@@ -29,6 +29,7 @@ from fastbin.plots import reliability_diagram, small_multiples, step_plot, valid
 from fastbin.plots._style import by_text
 from fastbin.report import monitor_page, predictions_page, vector_page
 from fastbin.report.assessment import Assessment
+from fastbin.report.drawing import svg_of, with_captions
 from fastbin.report.filing import Filing, check_text, digest_of_counts, document, unless_long
 from fastbin.report.vectors import VectorAssessment, VectorCheck, VectorScorecard
 
