@@ -32,4 +32,4 @@ def relation(query: str, **more: Any) -> Any:
     import duckdb
     import pyarrow as pa
 
-    return duckdb.connect().from_arrow(pa.table({**COLUMNS, **more})).query("given", query)
+    return duckdb.cursor().from_arrow(pa.table({**COLUMNS, **more})).query("given", query)

@@ -73,7 +73,7 @@ MAPS: dict[str, Callable[[], BinnedModel]] = {
     "quadratic, level": lambda: _smooth("quadratic", map_parameters=(0.25, 0.0, 0.0), clip=1e-6),
     "spline": lambda: _spline(7, 0.0),
     "two knots": lambda: _spline(2, 0.0),
-    "spline with a clip": lambda: _spline(40, 1e-6),
+    "spline with a clip": lambda: _spline(16, 1e-6),
     "spline that clips": lambda: _spline(5, 0.0, out_of_range="clip"),
     "spline, slope overflows": lambda: _smooth("spline", knots=[(0.0, 1.0, 0.0), (1e-250, 1e100, 0.0), (2.0, 0.5, 0.0)]),
     "spline, level ends": lambda: _smooth("spline", knots=[(-1.0, 0.5, 0.0), (0.0, 0.5, 0.0), (1.0, 0.5, 0.0)]),

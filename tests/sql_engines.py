@@ -69,13 +69,16 @@ class OneByOne:
 
 
 class DuckDB(OneByOne):
+    """A catalog of its own in the one database of the process: a database for each costs more than most tests."""
+
     dialect = "duckdb"
 
     def __init__(self) -> None:
         import duckdb
 
-        self.connection = duckdb.connect()
+        self.connection = duckdb.cursor()
         self.execute = self.connection.execute
+        self.execute("USE memory; DETACH DATABASE IF EXISTS tried; ATTACH ':memory:' AS tried; USE tried")
 
     def load(self, columns: Mapping[str, Any]) -> None:
         self.connection.register("given", as_arrow(columns))

@@ -27,8 +27,8 @@ def _to_dask(table: Any) -> Any:
 
 
 TABLES: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "duckdb": (lambda table: duckdb.connect().from_arrow(table), "auto"),
-    "duckdb, group by": (lambda table: duckdb.connect().from_arrow(table), "group-by"),
+    "duckdb": (lambda table: duckdb.cursor().from_arrow(table), "auto"),
+    "duckdb, group by": (lambda table: duckdb.cursor().from_arrow(table), "group-by"),
     "polars": (lambda table: pl.from_arrow(table).lazy(), "auto"),
     "pandas": (lambda table: table.to_pandas(), "auto"),
     "dask": (_to_dask, "auto"),

@@ -37,9 +37,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    made = duckdb.connect()
+    made = duckdb.cursor()
     made.register("rows", TABLE)
-    made.execute("CREATE TABLE kept AS FROM rows")
+    made.execute("CREATE OR REPLACE TABLE kept AS FROM rows")
     yield made
     made.close()
 

@@ -33,7 +33,7 @@ def _dask(frame: pd.DataFrame) -> Any:
 
 
 ENGINES: dict[str, Callable[[pa.Table], Any]] = {
-    "duckdb": lambda table: duckdb.connect().from_arrow(table),
+    "duckdb": lambda table: duckdb.cursor().from_arrow(table),
     "polars": lambda table: pl.from_arrow(table).lazy(),
     "pandas": lambda table: table.to_pandas(),
     "pyarrow": lambda table: table,
@@ -331,7 +331,7 @@ def test_weights_that_add_up_to_nothing_or_beyond_exact_counts_are_refused(weigh
     [("random()", "changed"), ("i / 1e6 + 1e-9 * random()", "changed"), ("CASE WHEN random() < .5 THEN .2 ELSE .7 END", "")],
 )
 def test_rows_that_change_between_passes_are_refused_or_need_one_pass(scores: str, told: str) -> None:
-    relation = duckdb.connect().sql(f"SELECT {scores} AS p, random() < .5 AS y FROM range(1000000) t(i)")
+    relation = duckdb.cursor().sql(f"SELECT {scores} AS p, random() < .5 AS y FROM range(1000000) t(i)")
     source = source_of(relation)
     if not told:  # both scores are cells of their own: one pass is enough
         fb.UniformMassBinning(2)._fit_source(source)

@@ -128,7 +128,7 @@ def test_intervals_go_to_duckdb_to_the_bit() -> None:
     doubles = np.concatenate([doubles[np.isfinite(doubles)], [5e-324, -0.0, 0.0, 2.0**-1022, float(np.finfo(float).max)]])
     numbers = RNG.integers(-(2**63), 2**63 - 1, len(doubles))
     keys = np.arange(float(len(doubles)))
-    rows = DuckDBTable(duckdb.connect().from_arrow(pa.table({"key": keys})))
+    rows = DuckDBTable(duckdb.cursor().from_arrow(pa.table({"key": keys})))
     found = rows.join({"d": doubles, "n": numbers, "key": keys}, on="key").arrays()
     found = {name: column[np.argsort(found["key"])] for name, column in found.items()}
     assert np.array_equal(np.asarray(found["d"]).view(np.uint64), doubles.view(np.uint64))
@@ -215,7 +215,7 @@ def test_functions_and_series_of_dask() -> None:
 def test_progress_of_counts(kind: str) -> None:
     told: list[tuple[int, int]] = []
     if kind == "duckdb":
-        table = duckdb.connect().from_arrow(pa.table(COLUMNS))
+        table = duckdb.cursor().from_arrow(pa.table(COLUMNS))
     else:
         table = pytest.importorskip("dask.dataframe").from_pandas(pd.DataFrame(COLUMNS), npartitions=2)
     options = {"engine": "group-by"} if kind == "duckdb" else {}

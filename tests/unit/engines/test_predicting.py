@@ -57,7 +57,7 @@ def _of_pandas(column: Any) -> np.ndarray:
 
 
 def _to_duckdb(table: Any) -> Any:
-    return duckdb.connect().from_arrow(table)
+    return duckdb.cursor().from_arrow(table)
 
 
 def _to_dask(table: Any) -> Any:
@@ -269,7 +269,7 @@ def test_a_column_of_several_types_is_refused() -> None:
 
 
 def test_names_that_differ_in_case_clash_where_the_engine_takes_them_for_one() -> None:
-    relation = duckdb.connect().sql("SELECT 0.5 AS p, 1 AS Probability")
+    relation = duckdb.cursor().sql("SELECT 0.5 AS p, 1 AS Probability")
     with pytest.raises(fb.InputError, match="'Probability' already"):
         fb.engines.predict(relation, model_of("2 bins"), score="p")
 

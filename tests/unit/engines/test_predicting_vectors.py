@@ -138,7 +138,7 @@ def test_classes_that_differ_in_case_alone() -> None:
     cal.fit(P, names[rng.integers(0, 3, 300)])
     table = pa.table(columns_of(P))
     assert fb.engines.predict(table, cal, score=SCORES).column_names[3:] == ["probability_a", "probability_A", "probability_b"]
-    relation = duckdb.connect().from_arrow(table)
+    relation = duckdb.cursor().from_arrow(table)
     refused(fb.InputError, "differ in their case alone", fb.engines.predict, relation, cal, score=SCORES)
 
 
@@ -149,7 +149,7 @@ def test_sql_has_fifty_classes_at_most() -> None:
     cal = fb.multi.VectorCalibration(calibrator=fb.UniformMassBinning(2)).fit(P, truth)
     names = [f"p{at}" for at in range(51)]
     table = pa.table(dict(zip(names, P.T, strict=True)))
-    relation = duckdb.connect().from_arrow(table)
+    relation = duckdb.cursor().from_arrow(table)
     refused(fb.InputError, "has 51 classes, and SQL has at most 50", fb.engines.predict, relation, cal, score=names)
     found = fb.engines.predict(relation.to_arrow_reader(), cal, score=names).read_all()
     np.testing.assert_array_equal(np.stack(found.columns[51:], axis=1), cal.model_.predict(P))

@@ -46,7 +46,7 @@ def fit_here(method: Any, scores: Any, labels: Any, segments: Any, weights: Any 
 
 
 def fit_there(method: Any, columns: dict[str, Any], **names: Any) -> fb.ModelSet:
-    relation = duckdb.connect().from_arrow(pa.table(columns))
+    relation = duckdb.cursor().from_arrow(pa.table(columns))
     calibrator = fb.multi.SegmentedBinning(**{"calibrator": fb.UniformMassBinning(), **method})
     made = fb.engines.fit(relation, score="p", label="y", segment="s", calibrator=calibrator, engine="group-by", **names)
     assert isinstance(made, fb.ModelSet)
@@ -113,7 +113,7 @@ def test_warnings_are_those_of_the_fit_in_memory() -> None:
     method = fb.multi.SegmentedBinning(fb.UniformMassBinning(5))
     with pytest.warns(fb.FastbinWarning) as here:
         method.fit(scores, labels, segments)
-    relation = duckdb.connect().from_arrow(pa.table({"p": scores, "y": labels, "s": segments}))
+    relation = duckdb.cursor().from_arrow(pa.table({"p": scores, "y": labels, "s": segments}))
     with pytest.warns(fb.FastbinWarning) as there:
         fb.engines.fit(relation, score="p", label="y", segment="s", calibrator=method, engine="group-by")
     assert [str(told.message) for told in there] == [str(told.message) for told in here]
@@ -184,7 +184,7 @@ def test_other_calibrators_and_engines_are_refused_by_name() -> None:
 def test_a_column_of_another_type_is_refused_alike(kind: Any, engine: str) -> None:
     segments = pa.array(np.arange(20, dtype=np.int32) % 2).cast(kind)
     table = pa.table({"p": np.arange(20) / 20, "y": np.arange(20) % 2, "s": segments})
-    for given in (table, duckdb.connect().from_arrow(table))[engine == "group-by" :]:
+    for given in (table, duckdb.cursor().from_arrow(table))[engine == "group-by" :]:
         with pytest.raises(fb.InputTypeError, match=r"segment is 's', a column of type \w+.*; segments are integers or texts"):
             fb.engines.fit(given, score="p", label="y", segment="s", calibrator=fb.UniformMassBinning(2), engine=engine)
 

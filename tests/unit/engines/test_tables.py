@@ -157,9 +157,9 @@ print([name for name in ("polars", "duckdb", "narwhals", "dask", "pyspark", "ibi
 )
 @pytest.mark.parametrize("engine", ["stream", "group-by"])
 def test_nothing_of_a_query_runs_that_is_not_one_select(query: str, message: str, engine: str) -> None:
-    connection = duckdb.connect()
+    connection = duckdb.cursor()
     connection.register("rows", TABLE)
-    connection.execute("CREATE TABLE kept AS SELECT * FROM rows; CREATE TABLE victim AS SELECT * FROM rows")
+    connection.execute("CREATE OR REPLACE TABLE kept AS SELECT * FROM rows; CREATE OR REPLACE TABLE victim AS FROM rows")
     with pytest.raises(fb.InputError, match=message):
         fb.engines.fit((connection, query), score="p", label="y", engine=engine)
     model = fb.UniformMassBinning(2).fit([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]).model_
@@ -178,9 +178,9 @@ def test_nothing_of_a_query_runs_that_is_not_one_select(query: str, message: str
     ],
 )
 def test_one_query_may_be_written_in_many_ways(query: str) -> None:
-    connection = duckdb.connect()
+    connection = duckdb.cursor()
     connection.register("rows", TABLE)
-    connection.execute("CREATE TABLE kept AS SELECT *, 'p' AS z FROM rows")
+    connection.execute("CREATE OR REPLACE TABLE kept AS SELECT *, 'p' AS z FROM rows")
     if len(duckdb.extract_statements(query)) > 1:
         pytest.skip("this DuckDB makes two statements of a PIVOT, which is refused then")
     assert open_any((connection, query)).native is not None

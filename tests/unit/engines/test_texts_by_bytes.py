@@ -24,7 +24,7 @@ MODEL = CALIBRATOR.fit(SCORES, LABELS).model_
 SET = fb.multi.SegmentedBinning(CALIBRATOR).fit(SCORES, WORDS, CELLS.tolist(), positive="a").model_
 
 
-@pytest.fixture(params=["a collation of the columns", "a collation of the session", "an ENUM"])
+@pytest.fixture(scope="module", params=["a collation of the columns", "a collation of the session", "an ENUM"])
 def relation(request: pytest.FixtureRequest) -> Iterator[Any]:
     with duckdb.connect() as connection:
         connection.register("given", TABLE)

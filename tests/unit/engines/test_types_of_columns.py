@@ -34,13 +34,13 @@ def test_integers_that_doubles_do_not_hold_are_scores(kind: str) -> None:
         "pandas": table.to_pandas,
         "pandas of Arrow": lambda: table.to_pandas(types_mapper=pd.ArrowDtype),
         "polars": lambda: pl.from_arrow(table),
-        "duckdb": lambda: duckdb.connect().from_arrow(table),
+        "duckdb": lambda: duckdb.cursor().from_arrow(table),
     }[kind]()
     assert fit(given, calibrator=calibrator) == calibrator.fit(scores.astype(np.float64), LABELS).model_
 
 
 ENGINES = {
-    "duckdb": lambda table: duckdb.connect().from_arrow(table),
+    "duckdb": lambda table: duckdb.cursor().from_arrow(table),
     "polars": pl.from_arrow,
     "pyarrow": lambda table: table,
     "pandas": lambda table: table.to_pandas(),
@@ -132,7 +132,7 @@ def test_weights_of_segments() -> None:
     ],
 )
 def test_bad_segments_are_called_by_their_column(segments: pa.Array, message: str, engine: str) -> None:
-    given = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": [0, 1], "days": segments}))
+    given = duckdb.cursor().from_arrow(pa.table({"p": [0.1, 0.2], "y": [0, 1], "days": segments}))
     empty = r"days\[0\]" if engine == "stream" else "^a key of days"  # by groups, no row is known
     with pytest.raises(fb.FastbinError, match=message.replace("{empty}", empty)):
         fit(given, segment="days", calibrator=fb.UniformMassBinning(1), engine=engine)
@@ -150,7 +150,7 @@ def test_one_label_is_positive(positive: Any) -> None:
 
 
 def test_numbers_of_numpy_are_positive() -> None:
-    given = duckdb.connect().from_arrow(pa.table({"p": SCORES, "y": np.where(LABELS, 7, -7)}))
+    given = duckdb.cursor().from_arrow(pa.table({"p": SCORES, "y": np.where(LABELS, 7, -7)}))
     for positive in (np.int8(7), np.float32(7)):
         assert fit(given, positive=positive) == MODEL._replace(event=str(positive))
         counts = count(given, label="y", positive=positive, engine="group-by")
@@ -160,7 +160,7 @@ def test_numbers_of_numpy_are_positive() -> None:
 @pytest.mark.parametrize("engine", ["stream", "group-by"])
 @pytest.mark.parametrize(("labels", "positive"), [(["a", "b"], 5), (["a", "b"], True), ([3, 5], "a"), ([True, False], "yes")])
 def test_a_positive_label_of_another_type(labels: list[Any], positive: Any, engine: str) -> None:
-    given = duckdb.connect().from_arrow(pa.table({"p": [0.1, 0.2], "y": labels}))
+    given = duckdb.cursor().from_arrow(pa.table({"p": [0.1, 0.2], "y": labels}))
     for call in (fit, count):
         with pytest.raises(fb.InputError, match=f"positive is {positive!r}, which is none of the labels in y: they are "):
             call(given, label="y", positive=positive, engine=engine)
@@ -248,7 +248,7 @@ CELLS_OF_DUCKDB = {
 def test_cells_of_integers(cell: str) -> None:
     """DuckDB would compare some of these with integers, and fail at others in the middle of a query; it is not asked."""
     models = fb.ModelSet({1: MODEL, 1000: MODEL})
-    table = duckdb.connect().sql(f"SELECT 0.25::DOUBLE p, {cell} c")
+    table = duckdb.cursor().sql(f"SELECT 0.25::DOUBLE p, {cell} c")
     if CELLS_OF_DUCKDB[cell]:
         answer = fb.engines.predict(table, models, score="p", cell="c").fetchall()[0][-1]
         assert answer == (None if cell == "NULL" else MODEL.predict_one(0.25))

@@ -78,7 +78,7 @@ def test_every_fit_has_one_provenance_wherever_the_rows_are(name: str) -> None:
     table = pa.table({"p": SCORES, "y": LABELS})
     cal = EVERY[name]
     model = cal.fit(SCORES, LABELS).model_
-    for rows in (table, duckdb.connect().from_arrow(table)):
+    for rows in (table, duckdb.cursor().from_arrow(table)):
         again = fb.engines.fit(rows, score="p", label="y", calibrator=cal)
         assert again._provenance == model._provenance
         assert again.to_bytes() == model.to_bytes()
@@ -190,7 +190,7 @@ def test_decimals_are_weights_of_one_kind_wherever_they_are(places: int, tmp_pat
 def test_tables_arrays_and_batches_give_the_same_bytes() -> None:
     pa, pandas, polars, duckdb = (pytest.importorskip(name) for name in ("pyarrow", "pandas", "polars", "duckdb"))
     frame = pandas.DataFrame({"p": SCORES, "y": np.where(LABELS, "bad", "good"), "seg": SEGMENTS, "w": 1 + np.arange(N) % 3})
-    relation = duckdb.connect().from_df(frame)
+    relation = duckdb.cursor().from_df(frame)
     tables = [frame, polars.from_pandas(frame), pa.Table.from_pandas(frame), relation]
     batches = [(SCORES[at : at + 100], LABELS[at : at + 100] == 1) for at in range(0, N, 100)]
     by_batches = fb.CertifiedCalibration()
