@@ -71,7 +71,7 @@ SETS: dict[str, Callable[[], ModelSet]] = {
     "texts": lambda: _set(TEXTS, ["bins", "one bin"]),
     "texts, keys, pool": lambda: _set(TEXTS, METHODS, "clips"),
     "one bin each": lambda: _set(("x", "y"), ["one bin"]),
-    "many texts": lambda: _set([f"segment \u00e9 {i}" for i in range(600)], ["bins"], "logits"),
+    "many texts": lambda: _set([f"segment \u00e9 {i}" for i in range(300)], ["bins"], "logits"),
 }
 
 
@@ -154,6 +154,12 @@ def rows_of(case: Case, n: int) -> Rows:
         {name: _then_nothing(column, len(beyond)) for name, column in answers.items()},
         np.arange(n + len(beyond)) < n,
     )
+
+
+@cache
+def few_rows_of(case: Case) -> Rows:
+    """8,000 of them, which programs in all languages are asked for."""
+    return rows_of(case, 8_000)
 
 
 def _rows_of_set(case: Case, n: int) -> Rows:

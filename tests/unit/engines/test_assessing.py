@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from exported import MODELS, hard_rows, model_of, rows_without_answer
 
 import fastbin as fb
+from fastbin.assess.bin_tests import Sizes
 from fastbin.report import assess_model
 from fastbin.report.assessment import NOT_COUNTED
 
@@ -82,6 +84,22 @@ def same(found: Any, expected: Any, place: str = "", summed: tuple[str, ...] = S
         assert found == pytest.approx(expected, rel=close, abs=1e-15), place
     else:
         assert found == expected, place
+
+
+@pytest.fixture(autouse=True, scope="module")
+def sizes_of_equal_sums_are_found_once() -> Iterator[None]:
+    """The search for them takes most of the time of an assessment, and depends on the sums alone, here and there."""
+    found, search = {}, Sizes.samples_to_confirm
+
+    def known(*given: Any) -> float:
+        key = pickle.dumps(given)
+        if key not in found:
+            found[key] = search(*given)
+        return found[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sizes, "samples_to_confirm", known)
+        yield
 
 
 def only_counted(said: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,22 @@ COLUMNS = {"p": SCORES, "y": LABELS, "n": WEIGHTS, "region": REGIONS, "day": DAY
 BINNING = fb.UniformMassBinning(n_bins=6)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("written")
+    pq.write_table(pa.table(COLUMNS), folder / "rows.parquet")
+    write_csv(folder / "rows.csv")
+    write_csv(folder / "german.csv", delimiter=";", decimal=",", encoding="latin-1")
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    pq.write_table(pa.table(COLUMNS), "rows.parquet")
-    write_csv("rows.csv")
-    write_csv("german.csv", delimiter=";", decimal=",", encoding="latin-1")
 
 
-def write_csv(path: str, delimiter: str = ",", decimal: str = ".", encoding: str = "utf8", **changed: Any) -> None:
+def write_csv(path: str | Path, delimiter: str = ",", decimal: str = ".", encoding: str = "utf8", **changed: Any) -> None:
     columns = COLUMNS | changed
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     lines = [delimiter.join(columns), *(delimiter.join(str(value).replace(".", decimal) for value in row) for row in rows)]

@@ -9,7 +9,6 @@ import pytest
 from exported import bits, hard_rows, model_of, rows_without_answer
 
 import fastbin as fb
-from fresh_python import run_python
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("pyarrow")
@@ -89,10 +88,3 @@ def test_what_is_refused() -> None:
         frame.select(pl.col("p", "q").fastbin.predict(model_of("10 bins")))
     with pytest.raises(raised, match=r"(?i)text|string"):
         frame.select(pl.col("t").fastbin.predict(model_of("10 bins")))
-
-
-def test_the_import_of_fastbin_brings_no_polars() -> None:
-    code = "import sys, fastbin, fastbin.engines; assert 'polars' not in sys.modules; fastbin.polars; import polars as pl; "
-    result = run_python("-c", code + "print(pl.col('p').fastbin)")
-    assert result.returncode == 0, result.stderr
-    assert "ExpressionNamespace" in result.stdout

@@ -133,6 +133,7 @@ def test_no_library_is_imported_for_a_table_of_another() -> None:
     code = """
 import sys
 import pyarrow as pa
+import fastbin.engines
 from fastbin.tables import opening
 print(sum(len(batch) for batch in opening.open(pa.table({"p": [0.25, 0.5], "y": [0, 1]})).stream().batches(["p"])))
 print([name for name in ("polars", "duckdb", "narwhals", "dask", "pyspark", "ibis") if name in sys.modules])

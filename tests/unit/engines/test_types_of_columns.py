@@ -112,10 +112,11 @@ def test_whole_weights_of_any_type(kind: pa.DataType, engine: str) -> None:
 def test_weights_of_segments() -> None:
     weights = np.arange(N) % 3
     expected = fb.multi.SegmentedBinning(CALIBRATOR).fit(SCORES, LABELS, SEGMENTS, weights).model_
-    for kind in ("BIGINT", "HUGEINT", "UBIGINT", "DECIMAL(20, 0)"):
-        for segment in ("BIGINT", "HUGEINT", "UBIGINT", "UTINYINT"):
-            given = relation(f"SELECT p, y, s::{segment} AS s, w::{kind} AS w FROM given", w=weights)
-            assert fit(given, segment="s", weight="w").to_bytes() == expected.to_bytes()
+    for kind, segment in (
+        ("BIGINT", "HUGEINT"), ("HUGEINT", "UBIGINT"), ("UBIGINT", "UTINYINT"), ("DECIMAL(20, 0)", "BIGINT"),
+    ):  # fmt: skip
+        given = relation(f"SELECT p, y, s::{segment} AS s, w::{kind} AS w FROM given", w=weights)
+        assert fit(given, segment="s", weight="w").to_bytes() == expected.to_bytes()
     zero = relation("SELECT p, y, s, 0 AS w FROM given")
     for engine in ("stream", "group-by"):
         with pytest.raises(fb.InputError, match="weight is 'w', which is 0 for every row"):

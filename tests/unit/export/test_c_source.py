@@ -129,7 +129,7 @@ def _build(folder: Path, compiler: str, options: list[str]) -> Path:
 def _prepare(folder: Path, cases: list[Case]) -> dict[str, compiled.Rows]:
     """The headers of these cases, a program that calls them, and 8,000 rows each."""
     _write_sources(folder, cases)
-    rows = {case.name: compiled.rows_of(case, 8_000) for case in cases}
+    rows = {case.name: compiled.few_rows_of(case) for case in cases}
     for case in cases:
         compiled.write_rows(folder, case, rows[case.name])
     return rows

@@ -11,7 +11,6 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-import skops.io
 from exported import bits
 
 import fastbin as fb
@@ -173,10 +172,11 @@ def test_scores_are_those_of_the_runtime(to_onnx: Callable[..., Any]) -> None:
 
 @needs_skl2onnx
 def test_saved_ones_score_and_are_converted(to_onnx: Callable[..., Any]) -> None:
+    skops = pytest.importorskip("skops.io")  # which imports all of scikit-learn
     clf = fitted()  # skops has trees of scikit-learn named, as they are not checked
     expected = clf.predict_proba(X)
-    data = skops.io.dumps(clf)
-    for again in (pickle.loads(pickle.dumps(clf)), skops.io.loads(data, trusted=fb.sklearn.TRUSTED_TYPES)):
+    data = skops.dumps(clf)
+    for again in (pickle.loads(pickle.dumps(clf)), skops.loads(data, trusted=fb.sklearn.TRUSTED_TYPES)):
         np.testing.assert_array_equal(again.predict_proba(X), expected)
         assert_same(to_onnx(again, SINGLE[:1]), clf)
 
