@@ -68,7 +68,7 @@ NOT_COUNTS = {
     "weights too great": ([2**60, 2**60, 2, 1], *TOO_MANY),
     "64 bits": (pa.array([2**64 - 1, 1], pa.uint64()), *TOO_MANY),
     "texts": (["1", "2"], fb.InputTypeError, r"w holds .*, not whole numbers"),
-    "real": ([1.0, 2.0], fb.InputTypeError, r"w holds .*, real weights, and here weights are counts .* BIGINT"),
+    "real": ([1.0, 2.0], fb.InputTypeError, r"w holds .*, real weights, and here weights are counts .*\(BIGINT\)"),
     "zeros": ([0, 0], fb.InputError, "weight is 'w', which is 0 for every row; a calibrator needs samples"),
 }
 
