@@ -127,11 +127,12 @@ def test_labels_are_refused() -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("repetitions", sizes(400, 20_000))
 @pytest.mark.parametrize("name", sorted(POPULATIONS))
-@pytest.mark.parametrize(("n", "n_bins"), [(400, 8), (3000, 10)])
-def test_the_promise_holds(name: str, n: int, n_bins: int, repetitions: int) -> None:
-    sample = binned(POPULATIONS[name], n, n_bins, "umd", repetitions, 51)
-    bounds = [guarantees.certify(model, ALPHA, "ece").epsilon for model in sample.models()]
-    assert_at_most(int((sample.ece() > bounds).sum()), repetitions)
+def test_the_promise_holds_for_many_rows(name: str, repetitions: int) -> None:
+    """Beside `simulation.test_certificates.test_ece_certificates`, of 400 rows in 8 bins."""
+    sample = binned(POPULATIONS[name], 3000, 10, "umd", repetitions, 51)
+    ece = sample.ece()
+    failures = sum(ece[i] > guarantees.certify(model, ALPHA, "ece").epsilon for i, model in sample.suspects(ece))
+    assert_at_most(failures, repetitions)
 
 
 # ---------------------------------------------------------------------------------------------- two resolutions
