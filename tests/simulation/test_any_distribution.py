@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +33,19 @@ def misses_given_its_edge(bound: str, T: int, mass: float) -> float:
     """
     at_edge = np.arange(1, T + 1)
     chances = binom.pmf(at_edge, T, mass) / -np.expm1(T * np.log1p(-mass))
-    level = np.full(T, ALPHA)
+    low, high = ends_given_its_edge(bound, T)
+    return float(chances[(mass < low) | (mass > high)].sum())
+
+
+@cache
+def ends_given_its_edge(bound: str, T: int) -> tuple[Array, Array]:
+    """The intervals where 1, ..., T samples are at the edge."""
+    at_edge, level = np.arange(1, T + 1), np.full(T, ALPHA)
     whole, without = clopper_pearson(at_edge, np.full(T, T), level), clopper_pearson(at_edge - 1, np.full(T, T - 1), level)
     low, high = np.minimum(whole[0], without[0]), np.maximum(whole[1], without[1])
     if bound == "clopper-pearson":
         low[0], high[0] = without[0][0], without[1][0]
-    return float(chances[(mass < low) | (mass > high)].sum())
+    return low, high
 
 
 def test_given_edges_and_counts_the_assumption_is_needed() -> None:

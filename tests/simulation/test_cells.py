@@ -101,7 +101,7 @@ def check(found: dict[str, Any]) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", list(QUICK))
 def test_joint_promises(name: str) -> None:
-    found = run(CASES[name], 60, 11, QUICK[name])
+    found = run(CASES[name], 40, 11, QUICK[name])
     check(found)
     assert name not in OF_AUTO or found["epsilon"].max() <= 0.15
 

@@ -276,7 +276,7 @@ def numbers(rows: list[list[str]]) -> list[float]:
 
 def test_the_widths_of_the_page_come_out_again() -> None:
     told = cells(table(PAGE, "half-widths"))
-    assert numbers(told) == pytest.approx(numbers(cells(half_widths())), abs=0.0011)
+    assert numbers(told) == pytest.approx(numbers(cells(half_widths(every=20))), abs=0.0011)
     for row in told:
         theorem6, stitched, beta_binomial, intersected, one_look = (float(cell.split()[0]) for cell in row[1:])
         assert theorem6 > stitched > beta_binomial > intersected > one_look

@@ -251,6 +251,7 @@ def three_parts(T: Integers, x: Integers, C: Integers, r: Integers, k: Integers,
 
 def truncated(C: Integers, T: Integers, r: Integers, levels: Array) -> tuple[Array, Array]:
     """Both limits of q, where C is binomial (T, q) on the condition C >= r. C - r is at most geometric, for q that are tiny."""
+    (C, T, r, levels), places = np.unique(np.stack([C, T, r, levels]), axis=1, return_inverse=True)
     tail, after = levels / 2.0, np.minimum(C + 1, T)
     odds = (r + 1.0) * tail ** (1.0 / np.maximum(C - r, 1))
     tiny = odds / (T - r + odds)
@@ -266,4 +267,4 @@ def truncated(C: Integers, T: Integers, r: Integers, levels: Array) -> tuple[Arr
         fewer = betaincc(after, T - after + 1.0, middle) - betaincc(r, T - r + 1.0, middle)
         holds = fewer > tail * betainc(r, T - r + 1.0, middle)
         low, high = np.where(holds, middle, low), np.where(holds, high, middle)
-    return np.where(r < C, lower, 0.0), np.where(C < T, high, 1.0)
+    return np.where(r < C, lower, 0.0)[places], np.where(C < T, high, 1.0)[places]
