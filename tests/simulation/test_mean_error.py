@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,7 +140,7 @@ MAPS = {
 @pytest.mark.parametrize("name", list(TRUTHS))
 def test_the_bound_of_what_is_served(name: str, served: str, repetitions: int, seed: int) -> None:
     truth, rng, n = TRUTHS[name], np.random.default_rng([seed, len(name)]), 1000
-    failures = dict.fromkeys(("mean-error", "mean-overestimate", "mean-underestimate", "rows"), 0)
+    found: dict[str, list[tuple[float, Callable[[], float]]]] = {}  # by the promise, errors and what is promised
     for _ in range(repetitions):
         u, labels = drawn(truth, n, rng)
         scores = truth.score(u)
@@ -151,14 +152,17 @@ def test_the_bound_of_what_is_served(name: str, served: str, repetitions: int, s
             "mean-underestimate": np.maximum(-values, 0.0).mean(),
         }  # fmt: skip
         for kind, error in errors.items():
-            failures[kind] += error > promised(model, kind, of=of)
+            found.setdefault(kind, []).append((error, partial(promised, model, kind, of=of)))
         if len(np.unique(scores)) == n:  # else the rows at cuts are drawn
             size = n_slices(n)
             between = np.delete(np.arange(n), boundary_ranks(n, size, "umd") - 1)
             error = np.abs((model if of is None else of).predict(scores) - truth.rate(u))[between].mean()
-            failures["rows"] += error > promised(model, "mean-error", about="calibration rows", of=of)
-    for count in failures.values():
-        assert_at_most(count, repetitions)
+            about_rows = partial(promised, model, "mean-error", about="calibration rows", of=of)
+            found.setdefault("rows", []).append((error, about_rows))
+    for promises in found.values():
+        # In a quick test those with the largest errors: 13 failures of 25 refute the level.
+        largest = sorted(promises, key=lambda each: -each[0])[: 17 if repetitions == 25 else None]
+        assert_at_most(sum(error > epsilon() for error, epsilon in largest), repetitions)
 
 
 @pytest.mark.parametrize(("repetitions", "seed"), sizes((200, 71), (20_000, 72)))
