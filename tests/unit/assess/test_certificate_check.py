@@ -731,7 +731,7 @@ def test_sample_sizes_of_a_set_allow_for_the_counts_of_cells() -> None:
         scores, labels, cells = rng.random(size), rng.random(size) < 0.125, rng.choice(list("abcdef"), size)
         return assess.check_certificate(models, scores, labels, cells=cells, epsilon=0.1)
 
-    sizes = np.repeat([int(checked(60000).samples_to_confirm) for _ in range(20)], 10)
+    sizes = np.repeat([int(checked(60000).samples_to_confirm) for _ in range(5)], 40)
     found = [checked(size).verdict == "confirmed" for size in sizes]
     assert abs(np.mean(found) - 0.9) <= 3 * math.sqrt(0.9 * 0.1 / 200)
 

@@ -607,15 +607,14 @@ def test_equal_quantiles_are_asked_for_once(kind: str) -> None:
     [
         (lambda n: guarantees.exact_radius(n, 0.1), "n_in_bin"),
         (lambda n: guarantees.law.worst_failure(n, 0.1), "n_in_bin"),
-        (lambda n: fb.epsilon(n, 2), "n"),
+        (lambda n: fb.epsilon(n, 2, bound="hoeffding"), "n"),
         (lambda n: fb.choose_n_bins(n), "n"),
         (lambda n: theory.risk_n_bins(n, 0.1, 1.0), "n"),
     ],
 )
-@pytest.mark.parametrize("n", [2**53 + 1, 10**17, 10**400], ids=["one more", "many", "beyond doubles"])
-def test_more_samples_than_doubles_tell_apart_are_refused(call: Callable[[int], float], name: str, n: int) -> None:
-    with pytest.raises(InputError, match=f"^{name} is {n}; it must be at least . and at most {2**53}$"):
-        call(n)
+def test_more_samples_than_doubles_tell_apart_are_refused(call: Callable[[int], float], name: str) -> None:
+    for n in (2**53 + 1, 10**17, 10**400):  # the last one is beyond doubles
+        refused(InputError, f"^{name} is {n}; it must be at least . and at most {2**53}$", call, n)
     assert 0.0 <= call(2**53) < 2**53
 
 
