@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fastbin as fb
 import reference
 import strategies
-from fastbin._fit.rows import BLOCK, check_rows
+from fastbin._fit.rows import check_rows
 from fastbin._fit.tally import ExactSums, Tally, tally_rows
 from fastbin.binning.isotonic import monotone_model
 from fastbin.binning.venn import VennAbers, merge_venn, predict_venn
@@ -68,9 +68,11 @@ def test_explicit_edges(weighting: str, draw: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("weighting", "shape", "n_bins"), [("none", "hundredths", 6), ("integer", "clusters", 4), ("float", "hundredths", 3)]
 )
-def test_many_samples_of_fixed_width(weighting: str, shape: str, n_bins: int) -> None:
-    """More rows than one block holds. The reference looks at every edge for every row, repeated ones included."""
-    data = strategies.make(shape, "follow the rank", BLOCK + 1000, 1, weighting)
+def test_many_samples_of_fixed_width(weighting: str, shape: str, n_bins: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More rows than one block holds, which are smaller here, and more than are sorted."""
+    monkeypatch.setattr("fastbin._fit.tally.BLOCK", 1500)
+    monkeypatch.setattr("fastbin._fit.rows.SORT_UP_TO", 1500)
+    data = strategies.make(shape, "follow the rank", 4000, 1, weighting)
     fitted = fb.FixedWidthBinning(n_bins).fit(**data.arrays("strided"))
     assert_same_model(fitted.model_, reference.fixed_width(data.scores, data.labels, n_bins, weights=data.weights))
 

@@ -166,9 +166,11 @@ def test_scaling_binning_in_parts_is_that_of_the_scaled_line() -> None:
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_many_samples_of_scaling_binning(weighting: str) -> None:
-    """Sizes at which the fit counts in cells, more rows than one block holds, and heavy ties."""
-    data = strategies.make("tree", "follow the rank", 150_000, 2, weighting)
+def test_many_samples_of_scaling_binning(weighting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fit that counts in cells, more rows than one block holds, which are smaller here, and heavy ties."""
+    monkeypatch.setattr("fastbin._fit.tally.BLOCK", 5000)
+    monkeypatch.setattr("fastbin._fit.rows.SORT_UP_TO", 5000)
+    data = strategies.make("tree", "follow the rank", 20_000, 2, weighting)
     scaler = some_map("platt")
     model = fb.ScalingBinning(25, scaler=scaler, ties="random").fit(**data.arrays("strided")).model_
     assert model == fb.ScalingBinning(25, scaler=scaler, ties="random").fit(**data.arrays(), n_threads=3).model_
@@ -179,7 +181,7 @@ def test_many_samples_of_scaling_binning(weighting: str) -> None:
         assert model.counts.tolist() == counts
         assert model.values.tolist() == [float(mean) for mean in means]
         assert len(edges) == 24
-        assert boundary_ranks(150_000, 25)[0] == 6001
+        assert boundary_ranks(20_000, 25)[0] == 801
     if weighting != "float":
         assert (np.diff(model.values) >= 0).all()
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import fastbin as fb
 import reference
 import strategies
-from fastbin._fit.rows import BLOCK
 from fitting import assert_same_bits, assert_same_model, promise_suffers
 from strategies import LAYOUTS, MARGIN_SHAPES, SCORE_SHAPES, CalibrationData, examples
 
@@ -223,8 +222,9 @@ def test_many_samples_are_the_reference(shape: str, monkeypatch: pytest.MonkeyPa
     ("scheme", "ties"), [("umd", "whole"), ("umd", "random"), ("ze", "upper"), ("ums", "upper"), ("umb", "random")]
 )
 def test_many_tied_samples_are_the_reference(scheme: str, ties: str) -> None:
-    """More than one block of rows holds."""
-    data = strategies.make("tree", "follow the rank", BLOCK + 4000, 1)
+    """Groups of more rows than the keys that are made at a time."""
+    data = strategies.make("tree", "follow the rank", 20_000, 1)
+    assert np.unique(data.scores, return_counts=True)[1].max() > 4100
     fitted, expected = fit_both(data, n_bins=25, scheme=scheme, ties=ties, seed=5)
     assert fitted is not None
     assert expected is not None
