@@ -75,7 +75,7 @@ def test_the_law(count: int, ones: int, chosen: int) -> None:
 def test_the_spread_of_large_groups(count: int) -> None:
     """Mean and variance of f, by their exact values; the two shapes are half and half, and one of a hundred."""
     for ones, chosen in ((count // 2, count // 3), (count // 100, count // 2)):
-        n = 700 if count < 10**12 else 100
+        n = 700 if count < 10**9 else 300 if count < 10**12 else 100
         f, _ = draws(count, ones, chosen, n)
         mean = chosen * ones / count
         variance = mean * (1 - ones / count) * (count - chosen) / (count - 1)

@@ -85,9 +85,7 @@ sys.exit(fastbin.__main__.main())
 """
 
 
-@pytest.mark.parametrize(
-    ("step", "error"), [("fsync", "EDQUOT"), ("replace", "EROFS"), ("fsync", "EIO"), ("replace", "ENOSPC")]
-)
+@pytest.mark.parametrize(("step", "error"), [("fsync", "EDQUOT"), ("replace", "ENOSPC")])
 def test_a_command_says_it_in_a_line(step: str, error: str, tmp_path: Path) -> None:
     path, rows = tmp_path / "m.fbm", tmp_path / "rows.csv"
     OLD.save(path)
