@@ -13,7 +13,6 @@ import cloudpickle
 import joblib
 import numpy as np
 import pytest
-import skops.io
 
 import fastbin as fb
 
@@ -40,8 +39,10 @@ MADE["ClassWiseBinning"] = fb.multi.ClassWiseBinning(n_bins=2).fit(MATRIX, CLASS
 
 
 def through_skops(made: Any) -> Any:
-    data = skops.io.dumps(made)
-    return skops.io.loads(data, trusted=fb.sklearn.TRUSTED_TYPES)
+    import skops.io as skops  # which imports all of scikit-learn, in seconds
+
+    data = skops.dumps(made)
+    return skops.loads(data, trusted=fb.sklearn.TRUSTED_TYPES)
 
 
 def through_joblib(made: Any) -> Any:
