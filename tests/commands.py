@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -15,6 +16,16 @@ def run(*arguments: str, code: int = 0, **options: Any) -> Result:
     result = CliRunner().invoke(command_line, arguments, **options)
     assert result.exit_code == code, result.output
     return result
+
+
+def run_lines(script: str) -> str:
+    """The output of the commands of a page, one in each line."""
+    printed = ""
+    for line in script.splitlines():
+        name, *arguments = shlex.split(line, comments=True)
+        assert name == "fastbin", line
+        printed += run(*arguments).output
+    return printed
 
 
 def refusal(*arguments: str, code: int = 1, **options: Any) -> str:

@@ -275,9 +275,9 @@ def examples_of(module: types.ModuleType) -> Iterator[doctest.DocTest]:
                     yield doctest.DocTestParser().get_doctest(docstring, {}, title, module.__file__, 0)
 
 
-def run(test: doctest.DocTest) -> None:
+def run(test: doctest.DocTest, options: int = OPTIONS) -> None:
     report: list[str] = []
-    result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.append)
+    result = doctest.DocTestRunner(optionflags=options).run(test, out=report.append)
     assert result.failed == 0, "".join(report)
 
 
@@ -298,9 +298,11 @@ def test_examples_of_compiled_code_are_found() -> None:
 def test_examples_in_prose_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fenced Python of a document is one session, from top to bottom, beside the data that it links to."""
     monkeypatch.chdir(tmp_path)
-    if "(../tests/data/credit.csv.gz)" in path.read_text(encoding="utf8"):
+    text = path.read_text(encoding="utf8")
+    if "(../tests/data/credit.csv.gz)" in text:
         shutil.copy(ROOT / "tests" / "data" / "credit.csv.gz", tmp_path)
-    blocks = re.findall(r"^```(?:python|pycon)\n(.*?)^```", path.read_text(encoding="utf8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```(?:python|pycon)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     session = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, path.name, str(path), 0)
     assert session.examples or not blocks, f"{path.name} has Python without prompts, which nobody runs"
-    run(session)
+    assert len(session.examples) == len(re.findall("^ *>>> ", text, re.MULTILINE)), "prompts that are in no block"
+    run(session, OPTIONS & ~doctest.IGNORE_EXCEPTION_DETAIL)  # errors are worded as a page says

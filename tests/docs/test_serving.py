@@ -10,7 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from docs.shell import need, run
+from commands import run_lines
+from docs.shell import need
 from docs.test_c_service import model_of
 
 import fastbin as fb
@@ -29,11 +30,12 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def test_the_page_shows_the_probability(tmp_path: Path) -> None:
+def test_the_page_shows_the_probability(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need("chromium")
     model = model_of(0)
     model.save(tmp_path / "credit.fbm")
-    run(blocks("browser.md", "sh")[0], tmp_path)
+    monkeypatch.chdir(tmp_path)
+    run_lines(blocks("browser.md", "sh")[0])
     (tmp_path / "index.html").write_text(blocks("browser.md", "html")[0])
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
