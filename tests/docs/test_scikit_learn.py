@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import runpy
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,6 @@ import sklearn
 from sklearn.datasets import make_classification
 
 import fastbin as fb
-from fresh_python import run_python
 from oracle import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "scikit-learn.md").read_text(encoding="utf8")
@@ -27,11 +29,16 @@ def test_every_recipe_is_found() -> None:
     assert PAGE.count("```py\n") == len(RECIPES)
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.mark.parametrize("name", list(RECIPES))
 @pytest.mark.filterwarnings("default")  # the packages have their own
-def test_recipes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipes(name: str, folder: Path) -> None:
     pytest.importorskip({"PyTorch": "torch"}.get(name, name.lower()))
-    monkeypatch.chdir(tmp_path)
     X, y = make_classification(3000, flip_y=0.2, random_state=0)
     session = {"fb": fb, "np": np, "X_train": X[:1500], "y_train": y[:1500], "X_calibration": X[1500:2500]}
     session |= {"y_calibration": y[1500:2500], "X_new": X[2500:]}
@@ -39,47 +46,48 @@ def test_recipes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     probabilities = session["probabilities"]
     assert probabilities.shape == (500,)
     assert np.mean((probabilities > 0.5) == y[2500:]) > 0.75
-    (saved,) = tmp_path.glob("*.fbm")
+    (saved,) = folder.glob("*.fbm")
     assert fb.load(saved).certificate().n_samples == 1000
 
 
-@pytest.mark.parametrize(
-    ("script", "arguments", "names"),
-    [
-        ("credit", [str(REPOSITORY / "tests" / "data" / "credit.csv.gz")], ("credit.fbm", "credit.html")),
-        ("breast_cancer", [], ("tumours.fbm", "tumours.html")),
-    ],
-)
-def test_scripts(script: str, arguments: list[str], names: tuple[str, str], tmp_path: Path) -> None:
+@pytest.fixture
+def printed(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+    """Runs a script of examples/ on the CREDIT data, and gives what it prints."""
+
+    def run(script: str) -> str:
+        path = str(REPOSITORY / "examples" / f"{script}.py")
+        monkeypatch.setattr(sys, "argv", [path, str(REPOSITORY / "tests" / "data" / "credit.csv.gz")])
+        runpy.run_path(path)
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.mark.parametrize(("script", "name", "n"), [("credit", "credit", 5625), ("breast_cancer", "tumours", 170)])
+def test_scripts(script: str, name: str, n: int, printed: Callable[[str], str]) -> None:
     pytest.importorskip("matplotlib")
     path = REPOSITORY / "examples" / f"{script}.py"
     lines = path.read_text(encoding="utf8").partition('"""\n')[2].partition('"""\n')[2].splitlines()
     assert sum(bool(line.strip()) for line in lines) <= 17, "imports included"
-    start = f"import os, runpy, sys; os.chdir({str(tmp_path)!r}); sys.argv = {[str(path), *arguments]!r}; "
-    result = run_python("-c", start + f"runpy.run_path({str(path)!r})", MPLBACKEND="agg")
-    assert result.returncode == 0, result.stderr
-    assert "With probability at least 90 %" in result.stdout
-    model, page = (tmp_path / name for name in names)
-    certificate = fb.load(model).certificate(0.1)
-    assert str(certificate) in result.stdout
-    assert certificate.n_samples == (5625 if script == "credit" else 170)
-    assert "</html>" in page.read_text(encoding="utf8")
+    told = printed(script)
+    assert "With probability at least 90 %" in told
+    certificate = fb.load(f"{name}.fbm").certificate(0.1)
+    assert str(certificate) in told
+    assert certificate.n_samples == n
+    assert "</html>" in Path(f"{name}.html").read_text(encoding="utf8")
 
 
-def test_the_worked_case_of_a_validation(tmp_path: Path) -> None:
+def test_the_worked_case_of_a_validation(printed: Callable[[str], str]) -> None:
     """examples/validation.py finds what docs/validation.md says of it, the figures with the version of trees that it names."""
-    path, data = REPOSITORY / "examples" / "validation.py", REPOSITORY / "tests" / "data" / "credit.csv.gz"
-    start = f"import os, runpy, sys; os.chdir({str(tmp_path)!r}); sys.argv = {[str(path), str(data)]!r}; "
-    result = run_python("-c", start + f"runpy.run_path({str(path)!r})")
-    assert result.returncode == 0, result.stderr
-    first, second = (line for line in result.stdout.splitlines() if line.startswith("Calibration is"))
+    told = printed("validation")
+    first, second = (line for line in told.splitlines() if line.startswith("Calibration is"))
     assert "predictions are too low in A, B, C and too high in E, F, H" in first
     assert second.startswith("Calibration is not contradicted by 7,500 new rows")
     page = (REPOSITORY / "docs" / "validation.md").read_text(encoding="utf8")
-    rows = re.findall(r"^([A-H])  +([a-z ]+?)  +([0-9,]+) +([0-9,]+) .*$", result.stdout, re.MULTILINE)
+    rows = re.findall(r"^([A-H])  +([a-z ]+?)  +([0-9,]+) +([0-9,]+) .*$", told, re.MULTILINE)
     assert [row[0] for row in rows] == [*"ABCDEFGH"] * 2
     (version,) = re.findall(r"figures of scikit-learn (1\.\d+)", page)
     if sklearn.__version__.startswith(f"{version}."):
         for (grade, first_verdict, n, ones), (_, second_verdict, *_) in zip(rows[:8], rows[8:], strict=True):
             assert re.search(rf"\| {grade} \| {n} \| {ones} \| .* \| {first_verdict} \| .* \| {second_verdict} \|", page)
-    assert len((tmp_path / "validated.csv").read_text().splitlines()) == 7501
+    assert len(Path("validated.csv").read_text().splitlines()) == 7501
