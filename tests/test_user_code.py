@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -21,14 +22,6 @@ number: int = model.predict([0.1])
 """
 
 
-def checked(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """The answer of pyright, asked in a folder without configuration, about the package of this checkout."""
-    copy = folder / page.name
-    shutil.copy(page, copy)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run([*pyright(), str(copy)], capture_output=True, text=True, cwd=folder, env=environment, check=False)
-
-
 def pyright() -> list[str]:
     command = shutil.which("pyright", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if command is None:
@@ -39,17 +32,15 @@ def pyright() -> list[str]:
     return [command, "--pythonpath", sys.executable]
 
 
-def test_a_page_of_user_code_passes(tmp_path: Path) -> None:
-    answer = checked(PAGE, tmp_path)
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-
-
-def test_a_checker_sees_what_is_wrong(tmp_path: Path) -> None:
-    """So that the test above can fail."""
-    page = tmp_path / "wrong.py"
-    page.write_text(WRONG, encoding="utf8")
-    (tmp_path / "asked").mkdir()
-    answer = checked(page, tmp_path / "asked")
-    assert answer.returncode == 1
-    assert "wrong.py:5" in answer.stdout
-    assert "wrong.py:6" in answer.stdout
+def test_a_checker_finds_a_page_right_and_sees_what_is_wrong(tmp_path: Path) -> None:
+    """Pyright, asked once in a folder without configuration, about the package of this checkout."""
+    shutil.copy(PAGE, tmp_path)
+    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf8")
+    command = [*pyright(), "--outputjson", PAGE.name, "wrong.py"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    found = json.loads(answer.stdout)
+    assert found["summary"]["filesAnalyzed"] == 2
+    errors = (each for each in found["generalDiagnostics"] if each["severity"] == "error")
+    places = {(Path(each["file"]).name, each["range"]["start"]["line"] + 1) for each in errors}
+    assert places == {("wrong.py", 5), ("wrong.py", 6)}, answer.stdout + answer.stderr
