@@ -91,14 +91,14 @@ def test_help_imports_nothing_slow() -> None:
     assert result.returncode == 0, result.stderr
 
 
-def test_no_command_imports_pandas() -> None:
-    """PyArrow would, where it is installed: half of the time and memory of a short command."""
+def test_no_small_command_imports_pandas_or_numba() -> None:
+    """PyArrow would import pandas, where it is installed: half of the time and memory of a short command."""
     write_scores()
     lines = ["fit scores.csv -o m.fbm", "predict m.fbm scores.csv", "assess m.fbm scores.csv"]
     code = (
         "import sys; from fastbin.__main__ import main\n"
         "for line in sys.argv[1:]:\n    sys.argv[1:] = line.split()\n"
-        "    assert not main() and 'pandas' not in sys.modules, line"
+        "    assert not main() and not {'numba', 'pandas'} & set(sys.modules), line"
     )
     result = subprocess.run([sys.executable, "-c", code, *lines], env=environment(), capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
@@ -302,10 +302,14 @@ def test_the_whole_way_in_processes() -> None:
 def test_output_that_is_no_terminal_is_plain() -> None:
     write_scores()
     write_model()
-    for arguments in (["inspect", "m.fbm"], ["bins", "--n", "100"], ["fit", "scores.csv", "-o", "m.fbm"]):
-        result = run(*arguments)
+    for result, promises in zip(
+        commands.in_a_process(["inspect", "m.fbm"], ["fit", "scores.csv", "-o", "m.fbm"], ["bins", "--n", "100"]),
+        (True, True, False),
+        strict=True,
+    ):
+        assert result.code == 0
         assert "\x1b" not in result.stdout + result.stderr
-        assert any(line.startswith("With probability") for line in result.stdout.splitlines()) or arguments[0] == "bins"
+        assert any(line.startswith("With probability") for line in result.stdout.splitlines()) == promises
 
 
 def test_a_pipe_may_be_closed_early() -> None:
@@ -350,62 +354,37 @@ def test_flags_for_c_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "-I" not in capsys.readouterr().out
 
 
-BLOCKED = """
-import sys
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {names}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Block())
-from fastbin.__main__ import main
-sys.exit(main({arguments}))
-"""
-
-
-def run_without(names: set[str], arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    code = BLOCKED.format(names=names, arguments=arguments)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
-
-
 def test_flags_need_numpy_alone() -> None:
-    result = run_without({"click", "rich", "pyarrow", "numba", "scipy", "sklearn"}, ["--cflags"])
-    assert result.returncode == 0
-    assert result.stdout.startswith("-I")
+    (flags,) = commands.in_a_process(["--cflags"], without={"click", "rich", "pyarrow", "numba", "scipy", "sklearn"})
+    assert flags.code == 0
+    assert flags.stdout.startswith("-I")
 
 
 @pytest.mark.parametrize("name", ["click", "rich"])
 def test_without_the_extra_its_name_is_told(name: str) -> None:
-    result = run_without({name}, ["--help"])
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"error: the command line needs {name}, {INSTALL}\n"
+    assert commands.in_a_process(["--help"], without={name}) == [
+        (1, "", f"error: the command line needs {name}, {INSTALL}\n"),
+    ]
 
 
 def test_without_pyarrow_models_can_be_inspected_but_no_files_read() -> None:
     write_scores()
     write_model()
-    assert run_without({"pyarrow"}, ["inspect", "m.fbm"]).returncode == 0
-    result = run_without({"pyarrow"}, ["fit", "scores.csv", "-o", "n.fbm"])
-    assert result.returncode == 1
-    assert "pyarrow" in result.stderr
-    assert result.stderr.endswith(INSTALL + "\n")
+    inspected, fitted = commands.in_a_process(["inspect", "m.fbm"], ["fit", "scores.csv", "-o", "n.fbm"], without={"pyarrow"})
+    assert inspected.code == 0
+    assert fitted.code == 1
+    assert "pyarrow" in fitted.stderr
+    assert fitted.stderr.endswith(INSTALL + "\n")
 
 
 def test_without_matplotlib_there_is_no_report_and_its_extra_is_told() -> None:
     write_scores()
     write_model()
-    result = run_without({"matplotlib"}, ["report", "m.fbm", "scores.csv", "-o", "report.html"])
-    assert result.returncode == 1
-    assert (
-        result.stderr.splitlines()[-1]
-        == f"error: reports need matplotlib, {INSTALL.replace(install_command('cli'), install_command('plots'))}"
+    report = ["report", "m.fbm", "scores.csv", "-o", "report.html"]
+    *refused, assessed = commands.in_a_process(
+        report, [*report, "-o", "r.json"], ["assess", "m.fbm", "scores.csv"], without={"matplotlib"}
     )
+    told = f"error: reports need matplotlib, {INSTALL.replace(install_command('cli'), install_command('plots'))}"
+    assert [(each.code, each.stderr.splitlines()[-1]) for each in refused] == [(1, told)] * 2
+    assert assessed.code == 0
     assert sorted(os.listdir()) == ["m.fbm", "scores.csv"]
-    assert run_without({"matplotlib"}, ["report", "m.fbm", "scores.csv", "-o", "r.json", "-o", "report.html"]).returncode == 1
-    assert sorted(os.listdir()) == ["m.fbm", "scores.csv"]
-    assert run_without({"matplotlib"}, ["assess", "m.fbm", "scores.csv"]).returncode == 0
-
-
-def test_small_fits_and_scoring_need_no_numba() -> None:
-    write_scores()
-    assert run_without({"numba"}, ["fit", "scores.csv", "--method", "umd", "-o", "m.fbm"]).returncode == 0
-    assert run_without({"numba", "scipy"}, ["predict", "m.fbm", "scores.csv"]).returncode == 0

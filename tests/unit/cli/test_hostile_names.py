@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from commands import IN_TURN
 
 import fastbin as fb
 from fastbin.cli import command_line
@@ -101,11 +102,11 @@ def test_no_command_prints_what_a_terminal_obeys(arguments: list[str]) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs pseudo-terminals")
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("arguments", ON_A_TERMINAL, ids=["set", "fit", "error"])
-def test_a_terminal_gets_no_commands_but_styles(arguments: list[str]) -> None:
+def test_a_terminal_gets_no_commands_but_styles() -> None:
     screen, end = os.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"}
-    child = subprocess.Popen([sys.executable, "-m", "fastbin", *arguments], stdin=end, stdout=end, stderr=end, env=environment)
+    words = [word for arguments in ON_A_TERMINAL for word in (*arguments, ";")]
+    child = subprocess.Popen([sys.executable, "-c", IN_TURN, "", *words], stdin=end, stdout=end, stderr=end, env=environment)
     os.close(end)
     seen = b""
     while True:
@@ -118,10 +119,12 @@ def test_a_terminal_gets_no_commands_but_styles(arguments: list[str]) -> None:
         seen += block
     os.close(screen)
     child.wait(60)
-    text = seen.decode()
-    assert r"\x1b]0;owned\x07\x9b31m\x7f\x08\u202e\u200b\u2028" in text.replace("\r\n", "")
-    assert "[red]x[/red]" in text.replace("\r\n", "")  # no markup either
-    assert not commands_in(STYLES.sub("", text))
+    *told, end_of_all = seen.decode().split("\0")  # what a command told, the mark of one stream, and the code
+    assert (told[2::3], end_of_all) == (["0", "0", "1"], "")
+    for text in told[::3]:
+        assert r"\x1b]0;owned\x07\x9b31m\x7f\x08\u202e\u200b\u2028" in text.replace("\r\n", "")
+        assert "[red]x[/red]" in text.replace("\r\n", "")  # no markup either
+        assert not commands_in(STYLES.sub("", text))
 
 
 def shown() -> dict[str, Any]:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from commands import run
+from commands import in_a_process, run
 
 import fastbin as fb
 from fastbin.cli.monitor import locked
 from fastbin.online import CalibrationMonitor
-from fresh_python import environment
+from fresh_python import run_python
 
 
 def write(path: str, n: int, seed: int) -> None:
@@ -148,12 +146,11 @@ def test_a_state_in_a_folder_that_is_missing_names_the_folder() -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_a_report_to_a_full_disk_and_a_retry_count_once() -> None:
     write("a.csv", 100, 1)
-    command = [sys.executable, "-m", "fastbin", "monitor", "m.fbm", "a.csv", "--state", "s.mon"]
-    for options in ([], ["--json"]):
-        with open("/dev/full", "w") as full:
-            failed = subprocess.run([*command, *options], stdout=full, stderr=subprocess.PIPE, text=True, env=environment())
-        assert (failed.returncode, failed.stderr) == (1, "error: No space left on device\n")
-        assert sorted(os.listdir()) == ["a.csv", "m.fbm"]
+    command = ["monitor", "m.fbm", "a.csv", "--state", "s.mon"]
+    with open("/dev/full", "w") as full:
+        ended = in_a_process(command, [*command, "--json"], stdout=full)
+    assert [(failed.code, failed.stderr) for failed in ended] == [(1, "error: No space left on device\n")] * 2
+    assert sorted(os.listdir()) == ["a.csv", "m.fbm"]
     monitored("a.csv", "--state", "s.mon")
     assert counted() == 100
 
@@ -186,18 +183,21 @@ def test_a_state_is_a_file() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
 def test_processes_on_one_state_count_everything() -> None:
-    """Four of them, 2,000 outcomes each."""
+    """Four of them, 2,000 outcomes each. They are copies of one that has imported nearly all, so that they begin together."""
     for number in range(4):
         write(f"{number}.csv", 2000, number)
-    command = [sys.executable, "-m", "fastbin", "monitor", "m.fbm"]
-    processes = [
-        subprocess.Popen(
-            [*command, f"{number}.csv", "--state", "s.mon", "--wait", "300"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment(),
-        )
-        for number in range(4)
-    ]  # fmt: skip
-    assert [(process.communicate(timeout=300)[1], process.returncode) for process in processes] == [("", 0)] * 4
+    code = (
+        "import os, sys; os.chdir(sys.argv[1]); from fastbin.__main__ import main\n"
+        "import fastbin.cli.monitor, fastbin.online, pyarrow.csv, rich.console, scipy.special\n"
+        "copies = []\n"
+        "for number in range(4):\n"
+        "    sys.argv[1:] = ['monitor', 'm.fbm', f'{number}.csv', '--state', 's.mon', '--wait', '300']\n"
+        "    if not (copy := os.fork()):\n        os._exit(main())\n"
+        "    copies.append(copy)\n"
+        "print(*(os.waitpid(copy, 0)[1] for copy in copies), file=sys.stderr)\n"
+    )
+    result = run_python("-W", "ignore", "-c", code, os.getcwd())  # of copies of a process with threads
+    assert (result.stderr, result.returncode) == ("0 0 0 0\n", 0)
     assert counted() == 8000
     assert set(CalibrationMonitor.load("s.mon").seen) == {digest_of(f"{number}.csv") for number in range(4)}
     assert sorted(os.listdir()) == [*(f"{number}.csv" for number in range(4)), "m.fbm", "s.mon"]

@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fb.UniformMassBinning(n_bins=5).fit(scores, [int(i * i % 7 < 3) for i in range(n)]).model_.save("m.fbm")
 
 
-def run(*arguments: str | bytes, **options: Any) -> subprocess.CompletedProcess[Any]:
-    settings = {"capture_output": True, "text": True, "env": environment(), "timeout": 120, **options}
-    return subprocess.run([*FASTBIN, *arguments], **settings)
-
-
 def here(*arguments: str, code: int = 0, **options: Any) -> str:
     """The output of a command that runs in this process, as nothing is asked of the process itself."""
     return commands.run(*arguments, code=code, **options).output
@@ -58,8 +54,8 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", head + line], capture_output=True, text=True, env=environment(), timeout=120)
 
 
-def one_line(result: subprocess.CompletedProcess[str], code: int = 1) -> str:
-    assert result.returncode == code, result.stderr
+def one_line(result: commands.Ended, code: int = 1) -> str:
+    assert result.code == code, result.stderr
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1, result.stderr
     return result.stderr.removeprefix("error: ").strip()
@@ -105,9 +101,9 @@ def test_models_go_through_pipes() -> None:
         assert shown.stderr == ""
         if command[0] == "inspect":
             assert shown.stdout.startswith("standard input: evidence bins of uniform mass")
-    adapted = shell("fastbin adapt - --target-rate 0.2 -o - < f.fbm | fastbin inspect - --json")
-    assert '"odds_ratio"' in adapted.stdout
+    adapted = commands.run("adapt", "-", "--target-rate", "0.2", "-o", "-", input=Path("f.fbm").read_bytes())
     assert "With probability at least 90 %" in adapted.stderr  # what would be shown, beside the model
+    assert '"odds_ratio"' in here("inspect", "-", "--json", input=adapted.stdout_bytes)
     assert "-" not in os.listdir()
 
 
@@ -137,13 +133,13 @@ def test_one_standard_input_for_one_use() -> None:
 
 
 def test_a_model_that_is_none_on_standard_input() -> None:
-    assert one_line(run("inspect", "-", input="p,y\n")).startswith("standard input: ")
+    assert commands.refusal("inspect", "-", input="p,y\n").startswith("standard input: ")
 
 
 def test_a_model_is_not_written_to_a_terminal() -> None:
     outer, inner = os.openpty()
     try:
-        result = run("fit", "s.csv", "-o", "-", capture_output=False, stdout=inner, stderr=subprocess.PIPE)
+        (result,) = commands.in_a_process(["fit", "s.csv", "-o", "-"], stdout=inner)
         assert one_line(result).startswith("standard output is a terminal")
     finally:
         os.close(outer)
@@ -158,53 +154,37 @@ def test_fit_needs_no_output_to_show_its_result() -> None:
 # ---------------------------------------------------------------------- streams that are closed
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["fit", "s.csv", "-o", "new.fbm"],
-        ["predict", "m.fbm", "s.csv", "--seed", "1"],
-        ["inspect", "m.fbm"],
-        ["inspect", "m.fbm", "--json"],
-        ["monitor", "m.fbm", "s.csv", "--state", "new.mon"],
-        ["--help"],
-        ["--version"],
-        ["--cflags"],
-    ],
-)
-def test_a_closed_pipe_is_no_failure(arguments: list[str]) -> None:
-    source, sink = os.pipe()
-    os.close(source)  # nobody reads: the first write fails
-    try:
-        result = run(*arguments, capture_output=False, stdout=sink, stderr=subprocess.PIPE)
-    finally:
-        os.close(sink)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert [name for name in os.listdir() if name.startswith("new")] == [name for name in arguments if name.startswith("new")]
-
-
-def test_the_verdict_is_told_to_a_closed_pipe_too() -> None:
+def test_a_closed_pipe_is_no_failure() -> None:
+    """Nobody reads: the first write fails. A verdict is the exit code all the same."""
     Path("drift.csv").write_text("p,y\n" + "0.1,1\n" * 500)
     source, sink = os.pipe()
     os.close(source)
     try:
-        result = run("monitor", "m.fbm", "drift.csv", "--exit-code", capture_output=False, stdout=sink, stderr=subprocess.PIPE)
+        *ended, verdict = commands.in_a_process(
+            ["fit", "s.csv", "-o", "new.fbm"],
+            ["predict", "m.fbm", "s.csv", "--seed", "1"],
+            ["inspect", "m.fbm"],
+            ["inspect", "m.fbm", "--json"],
+            ["monitor", "m.fbm", "s.csv", "--state", "new.mon"],
+            ["--help"],
+            ["--version"],
+            ["--cflags"],
+            ["monitor", "m.fbm", "drift.csv", "--exit-code"],
+            stdout=sink,
+        )
     finally:
         os.close(sink)
-    assert (result.returncode, result.stderr) == (3, "")
+    assert [(each.code, each.stderr) for each in (*ended, verdict)] == [(0, "")] * 8 + [(3, "")]
+    assert sorted(name for name in os.listdir() if name.startswith("new")) == ["new.fbm", "new.mon"]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-@pytest.mark.parametrize("arguments", [["inspect", "m.fbm"], ["predict", "m.fbm", "s.csv", "--seed", "1"]])
-def test_a_full_disk_is_a_failure(arguments: list[str]) -> None:
+def test_a_full_disk_is_a_failure() -> None:
+    predict = ["predict", "m.fbm", "s.csv", "--seed", "1"]
     with open("/dev/full", "w") as full:
-        result = run(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
-    assert one_line(result) == "No space left on device"
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_full_device_is_named() -> None:
-    assert one_line(run("predict", "m.fbm", "s.csv", "--seed", "1", "-o", "/dev/full")) == "/dev/full: No space left on device"
+        *ended, named = commands.in_a_process(["inspect", "m.fbm"], predict, [*predict, "-o", "/dev/full"], stdout=full)
+    assert [one_line(each) for each in ended] == ["No space left on device"] * 2
+    assert one_line(named) == "/dev/full: No space left on device"
 
 
 def test_what_is_no_csv_is_called_what_it_is() -> None:
@@ -221,16 +201,22 @@ def test_what_is_no_csv_is_called_what_it_is() -> None:
         told = f"standard input is {kind}, and a pipe is read as CSV; {remedy}"
         assert commands.refusal("predict", "m.fbm", "-", input=packed) == told
     with open("other.csv", "rb") as file:
-        assert one_line(run("predict", "m.fbm", "-", stdin=file)) == told
+        (refused,) = commands.in_a_process(["predict", "m.fbm", "-"], stdin=file)
+    assert one_line(refused) == told
 
 
 def test_closed_streams_are_told() -> None:
-    assert one_line(shell("fastbin inspect m.fbm >&-")) == "standard output is closed"
-    assert one_line(shell("fastbin inspect m.fbm --json >&-")) == "standard output is closed"
-    assert one_line(shell("fastbin predict m.fbm s.csv --seed 1 >&-")) == "standard output is closed"
-    assert one_line(shell("fastbin fit s.csv -o - >&-")) == "standard output is closed"
-    assert one_line(shell("fastbin predict m.fbm - <&-")).startswith("standard input is closed")
-    assert one_line(shell("fastbin inspect - <&-")).startswith("standard input is closed")
+    for ended in commands.in_a_process(
+        ["inspect", "m.fbm"],
+        ["inspect", "m.fbm", "--json"],
+        ["predict", "m.fbm", "s.csv", "--seed", "1"],
+        ["fit", "s.csv", "-o", "-"],
+        stdout=None,
+        preexec_fn=lambda: os.close(1),
+    ):
+        assert one_line(ended) == "standard output is closed"
+    for ended in commands.in_a_process(["predict", "m.fbm", "-"], ["inspect", "-"], preexec_fn=lambda: os.close(0)):
+        assert one_line(ended).startswith("standard input is closed")
     quiet = shell("fastbin fit s.csv -q -o n.fbm <&- >&- 2>&-")
     assert quiet.returncode == 0
     assert fb.load("n.fbm").n_samples == 1000
@@ -241,21 +227,24 @@ def test_closed_streams_are_told() -> None:
 
 
 def test_names_that_are_no_text() -> None:
-    name = b"s\xff.csv"
-    with open(name, "wb") as file:
-        file.write(Path("s.csv").read_bytes())
-    assert one_line(run("inspect", b"absent\xff.fbm")) == "absent\\udcff.fbm: No such file or directory"
-    assert one_line(run("fit", b"absent\xff.csv")).startswith("absent\\udcff.csv: No such file")
-    fitted = run("fit", name, "-o", b"m\xff.fbm")
-    assert (fitted.returncode, fitted.stderr) == (0, "")
-    assert fitted.stdout.startswith("m\\udcff.fbm: ")
-    inspected = run("inspect", b"m\xff.fbm", "--json")
-    assert (inspected.returncode, inspected.stderr) == (0, "")
-    predicted = run("predict", b"m\xff.fbm", name, "--seed", "1", "-o", b"o\xff.csv")
-    assert (predicted.returncode, predicted.stderr) == (0, "")
-    with open(name, "ab") as file:
-        file.write(b"2,0\n")
-    assert one_line(run("fit", name)).startswith("s\\udcff.csv, line 1002, column p")
+    name, worse, model = b"s\xff.csv", b"t\xff.csv", b"m\xff.fbm"
+    for path, more in ((name, b""), (worse, b"2,0\n")):
+        with open(path, "wb") as file:
+            file.write(Path("s.csv").read_bytes() + more)
+    absent, no_scores, bad, *others = commands.in_a_process(
+        ["inspect", b"absent\xff.fbm"],
+        ["fit", b"absent\xff.csv"],
+        ["fit", worse],
+        ["fit", name, "-o", model],
+        ["inspect", model, "--json"],
+        ["predict", model, name, "--seed", "1", "-o", b"o\xff.csv"],
+    )
+    assert one_line(absent) == "absent\\udcff.fbm: No such file or directory"
+    assert one_line(no_scores).startswith("absent\\udcff.csv: No such file")
+    assert one_line(bad).startswith("t\\udcff.csv, line 1002, column p")
+    assert [(each.code, each.stderr) for each in others] == [(0, "")] * 3
+    assert others[0].stdout.startswith("m\\udcff.fbm: ")
+    assert os.path.exists(b"o\xff.csv")
 
 
 # ---------------------------------------------------------------------- signals
@@ -269,10 +258,17 @@ def slow_writing(command: list[str], output: str) -> tuple[subprocess.Popen[str]
         stderr=subprocess.PIPE, text=True, env=environment(),
     )  # fmt: skip
     pipe = open("slow.csv", "w")  # noqa: SIM115
-    # Far more than what a pipe and the reader hold: when it is gone, output is being written.
-    pipe.write("p,y\n" + "0.5,1\n" * 8_000_000)
+    pipe.write("p,y\n" + "0.5,1\n" * 1_000_000)  # more than a pipe and the reader hold
     pipe.flush()
+    while not any(map(is_written, [*Path().glob(".*.tmp"), *Path(f"/proc/{process.pid}/fd").glob("*")])):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
     return process, pipe
+
+
+def is_written(path: Path) -> bool:
+    """Whether this is a file of the present folder that holds something; those without names are descriptors alone."""
+    return os.path.realpath(path).startswith(os.getcwd()) and path.is_file() and path.stat().st_size > 0
 
 
 @pytest.mark.sampled
