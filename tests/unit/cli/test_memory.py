@@ -217,7 +217,7 @@ def test_only_the_columns_that_are_needed_are_read(file: str, monkeypatch: pytes
         (["fit", file, "--segment", "s"], ["p", "y", "s"]),
         (["assess", "m.fbm", file], ["p", "y"]),
         (["assess", "n.fbm", file, "--segment", "s"], ["p", "y", "s"]),
-        (["report", "m.fbm", file, "-o", "m.html"], ["p", "y"]),
+        (["report", "m.fbm", file, "-o", "m.json"], ["p", "y"]),
         (["adapt", "m.fbm", "--target-labels", file, "-o", "a.fbm"], ["y"]),
         (["adapt", "m.fbm", "--target-scores", file, "-o", "a.fbm"], ["p"]),
         (["monitor", "m.fbm", file], ["p", "y"]),

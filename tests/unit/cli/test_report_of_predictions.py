@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -25,10 +26,22 @@ ONES = np.concatenate([np.arange(n) < ones for n, ones in ((400, 12), (300, 15),
 COLUMNS = ["--predictions", "pd", "--label", "y", "--by", "grade"]
 
 
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with rows.csv, and the same shuffled as rows.parquet; report.json and counts.csv of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("files"))
+        write_files()
+        return Path.cwd()
+
+
 @pytest.fixture(autouse=True)
-def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """rows.csv, and the same shuffled as rows.parquet; report.json and counts.csv of it."""
+def folder(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+
+
+def write_files() -> None:
     rows = [f"{g},{p},{int(y)}" for g, p, y in zip(GRADES, PD.tolist(), ONES, strict=True)]
     Path("rows.csv").write_text("\n".join(["grade,pd,y", *rows]) + "\n")
     from pyarrow import parquet, table

@@ -38,6 +38,7 @@ def rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return scores, rng.random(n) < scores
 
 
+@pytest.mark.usefixtures("drawn_anew")
 def test_the_promise_of_a_batch_is_not_tested_by_new_rows() -> None:
     scores, labels = rows(900, 1)
     model = fb.UniformMassBinning(4).fit(scores[:600], labels[:600], population=scores).model_

@@ -195,6 +195,7 @@ def test_a_fitted_calibrator_is_accepted_like_its_model() -> None:
         assess_model(fb.UniformMassBinning(), *sample(500, seed=6))
 
 
+@pytest.mark.usefixtures("drawn_anew")
 def test_margins_have_no_before() -> None:
     scores, labels = sample(1000, seed=8)
     margins = 10.0 * scores - 5.0
@@ -402,7 +403,6 @@ def test_models_of_every_kind_have_a_page(kind: str) -> None:
     assert found.why_no_certificate is not None
 
 
-@pytest.mark.usefixtures("drawn_anew")
 def test_a_file_is_written_whole_or_not_at_all(found: Assessment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "report.html"
     write_report(path, found, date=DAY)
