@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import doctest
 import importlib
@@ -51,12 +50,6 @@ MODULES = module_names()
 modules = pytest.mark.parametrize("name", MODULES)
 
 
-def source_of(name: str) -> Path | None:
-    """The Python file of a module; None for a compiled one."""
-    path = Path(str(importlib.import_module(name).__file__))
-    return path if path.suffix == ".py" else None
-
-
 # ------------------------------------------------------------------------------------------------- what is public
 
 
@@ -97,16 +90,6 @@ def test_a_name_is_declared_public_in_one_place(name: str) -> None:
         assert hasattr(importlib.import_module(name), entry), f"{name}.__all__ lists {entry}, which does not exist"
         assert not entry.startswith("_")
     assert len(set(listed or ())) == len(listed or ())
-
-
-@modules
-def test_no_module_takes_private_names_of_another(name: str) -> None:
-    source = source_of(name)
-    for node in ast.walk(ast.parse(source.read_text("utf8"))) if source is not None else ():
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("fastbin."):
-            taken = [alias.name for alias in node.names if alias.name.startswith("_") and not alias.name.startswith("__")]
-            modules_taken = [part for part in taken if importlib.util.find_spec(f"{node.module}.{part}")]
-            assert taken == modules_taken, f"{name} takes {taken} from {node.module}"
 
 
 # ------------------------------------------------------------------------------------------------- docstrings
