@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from commands import in_a_process, run
 import fastbin as fb
 from fastbin.cli.monitor import locked
 from fastbin.online import CalibrationMonitor
-from fresh_python import run_python
+from fresh_python import environment
 
 
 def write(path: str, n: int, seed: int) -> None:
@@ -183,21 +185,18 @@ def test_a_state_is_a_file() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
 def test_processes_on_one_state_count_everything() -> None:
-    """Four of them, 2,000 outcomes each. They are copies of one that has imported nearly all, so that they begin together."""
+    """Four of them, 2,000 outcomes each."""
     for number in range(4):
         write(f"{number}.csv", 2000, number)
-    code = (
-        "import os, sys; os.chdir(sys.argv[1]); from fastbin.__main__ import main\n"
-        "import fastbin.cli.monitor, fastbin.online, pyarrow.csv, rich.console, scipy.special\n"
-        "copies = []\n"
-        "for number in range(4):\n"
-        "    sys.argv[1:] = ['monitor', 'm.fbm', f'{number}.csv', '--state', 's.mon', '--wait', '300']\n"
-        "    if not (copy := os.fork()):\n        os._exit(main())\n"
-        "    copies.append(copy)\n"
-        "print(*(os.waitpid(copy, 0)[1] for copy in copies), file=sys.stderr)\n"
-    )
-    result = run_python("-W", "ignore", "-c", code, os.getcwd())  # of copies of a process with threads
-    assert (result.stderr, result.returncode) == ("0 0 0 0\n", 0)
+    command = [sys.executable, "-m", "fastbin", "monitor", "m.fbm"]
+    processes = [
+        subprocess.Popen(
+            [*command, f"{number}.csv", "--state", "s.mon", "--wait", "300"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment(),
+        )
+        for number in range(4)
+    ]  # fmt: skip
+    assert [(process.communicate(timeout=300)[1], process.returncode) for process in processes] == [("", 0)] * 4
     assert counted() == 8000
     assert set(CalibrationMonitor.load("s.mon").seen) == {digest_of(f"{number}.csv") for number in range(4)}
     assert sorted(os.listdir()) == [*(f"{number}.csv" for number in range(4)), "m.fbm", "s.mon"]
