@@ -160,7 +160,7 @@ def test_a_closed_pipe_is_no_failure() -> None:
     source, sink = os.pipe()
     os.close(source)
     try:
-        *ended, verdict = commands.in_a_process(
+        *ended, told, verdict = commands.in_a_process(
             ["fit", "s.csv", "-o", "new.fbm"],
             ["predict", "m.fbm", "s.csv", "--seed", "1"],
             ["inspect", "m.fbm"],
@@ -169,12 +169,13 @@ def test_a_closed_pipe_is_no_failure() -> None:
             ["--help"],
             ["--version"],
             ["--cflags"],
+            ["monitor", "m.fbm", "drift.csv", "--exit-code", "--json"],
             ["monitor", "m.fbm", "drift.csv", "--exit-code"],
             stdout=sink,
         )
     finally:
         os.close(sink)
-    assert [(each.code, each.stderr) for each in (*ended, verdict)] == [(0, "")] * 8 + [(3, "")]
+    assert [(each.code, each.stderr) for each in (*ended, told, verdict)] == [(0, "")] * 8 + [(3, "")] * 2
     assert sorted(name for name in os.listdir() if name.startswith("new")) == ["new.fbm", "new.mon"]
 
 
@@ -245,6 +246,14 @@ def test_names_that_are_no_text() -> None:
     assert [(each.code, each.stderr) for each in others] == [(0, "")] * 3
     assert others[0].stdout.startswith("m\\udcff.fbm: ")
     assert os.path.exists(b"o\xff.csv")
+
+
+def test_characters_that_the_output_does_not_have_are_escaped() -> None:
+    Path("s.csv").rename("\xe9.csv")
+    narrow = environment() | {"PYTHONIOENCODING": "ascii"}
+    (fitted,) = commands.in_a_process(["fit", "\xe9.csv", "-o", "\xe9.fbm"], env=narrow)
+    assert (fitted.code, fitted.stderr) == (0, "")
+    assert fitted.stdout.startswith("\\xe9.fbm: ")
 
 
 # ---------------------------------------------------------------------- signals
