@@ -15,7 +15,7 @@ from fastbin._base.checks import ScoreRange, check_alpha, check_choice
 from fastbin._base.errors import FormatError, GuaranteeError, InputError
 from fastbin._base.frames import like
 from fastbin._base.signatures import alpha_by_name
-from fastbin._core.fields import PARTS, native_parts
+from fastbin._core.fields import PARTS, DecisionParts, native_parts
 from fastbin._core.schemes import (
     KINDS,
     MAPS,
@@ -203,7 +203,7 @@ class BinnedModel(Saved, NativeModel, Parts):
         word, parameters = self.map
         parts: dict[str, Any] = {name: getattr(self, name) for name in PARTS}
         more: dict[str, Any] = {"map": word, "map_parameters": parameters, "provenance": self._provenance}
-        more["decision"] = self._decision if self._decision[2] else None
+        more["decision"] = DecisionParts(*self._decision) if self._decision[2] else None
         return BinnedModel.from_parts(**{**parts, **more, **changes})
 
     def _derived(self, function: str, said: dict[str, Any] | None = None, **changes: Any) -> BinnedModel:

@@ -117,10 +117,20 @@ NO_RATE = (0, 0.0, 0, 0)
 MOST_BYTES_OF_A_DECISION = 4_194_304  # FASTBIN_MAX_DECISION_SIZE
 
 
+class DecisionParts(NamedTuple):
+    """A decision as C takes it."""
+
+    accept_above: float = 0.0
+    reject_below: float = 0.0
+    record: bytes = b""  # empty for none
+
+
 def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:
     """A class rate as C takes it."""
     if rate is None:
         return NO_RATE
+    if not isinstance(rate, ClassRate):
+        raise InputTypeError(f"holds {rate!r:.100}, which is neither a ClassRate nor None", argument="rates", value=rate)
     return (
         code_of("origin", rate.origin),
         check_number(rate.rate, "rate of a class rate", exact=True),
@@ -129,11 +139,11 @@ def rate_part(rate: ClassRate | None) -> tuple[int, float, int, int]:
     )
 
 
-def decision_part(decision: Any) -> tuple[float, float, bytes]:
-    """A decision as C takes it: accept above, reject below, and the record, which is empty for none."""
+def decision_part(decision: Any) -> DecisionParts:
+    """A decision as C takes it, of one, of the parts of one that a model carries already, or of ``None``."""
     if decision is None:
-        return 0.0, 0.0, b""
-    if isinstance(decision, tuple):  # the parts of one that a model carries already
+        return DecisionParts()
+    if isinstance(decision, DecisionParts):
         return decision
     if not all(hasattr(decision, name) for name in ("accept_above", "reject_below", "to_json")):
         remedy = "pass a Decision of fastbin.decide, or None"
@@ -145,7 +155,7 @@ def decision_part(decision: Any) -> tuple[float, float, bytes]:
     if len(record) > MOST_BYTES_OF_A_DECISION:
         remedy = f"a model holds at most {MOST_BYTES_OF_A_DECISION}"
         raise InputError(f"is {len(record)} bytes of JSON", remedy, argument="decision")
-    return above, below, record
+    return DecisionParts(above, below, record)
 
 
 def check_range(score_range: Any) -> tuple[float, float]:
@@ -191,7 +201,7 @@ def native_parts(**parts: Any) -> dict[str, Any]:
         "score_max": high,
         "note": note.encode(),
         "event": check_event(parts["event"]),
-        "decision": decision_part(parts["decision"]),
+        "decision": tuple(decision_part(parts["decision"])),
         "source_rate": rate_part(None if rates is None else rates.source),
         "target_rate": rate_part(None if rates is None else rates.target),
     }

@@ -36,7 +36,7 @@ from fastbin._base.json_kinds import (
     shown,
     unbounded,
 )
-from fastbin._core.fields import ALWAYS, FIELDS, OTHERWISE, Field, Limit, native_parts
+from fastbin._core.fields import ALWAYS, FIELDS, OTHERWISE, DecisionParts, Field, Limit, native_parts
 from fastbin._core.schemes import RATE_ORIGINS, ClassRate, ClassRates
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin.export.form import digest_of
@@ -231,7 +231,7 @@ def _decision_members(model: BinnedModel) -> dict[str, Any]:
     return {"accept_above": above, "reject_below": below, "decision": record.decode()} if record else {}
 
 
-def _read_decision(members: dict[str, Any], place: str) -> tuple[float, float, bytes] | None:
+def _read_decision(members: dict[str, Any], place: str) -> DecisionParts | None:
     """The parts of a decision; infinite thresholds are left out of the text."""
     names = ("accept_above", "reject_below")
     above, below = (members.pop(name, ABSENT[name]) for name in names)
@@ -240,7 +240,7 @@ def _read_decision(members: dict[str, Any], place: str) -> tuple[float, float, b
         raise FormatError(f"{place} has {' or '.join(names)} and no decision, of which they are part")
     if not below <= above:
         raise refused(f"{place}.reject_below", below, f"a number of at most accept_above, {above!r},")
-    return (above, below, record) if record else None
+    return DecisionParts(above, below, record) if record else None
 
 
 def _is_absent(name: str, value: Any) -> bool:

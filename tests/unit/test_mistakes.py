@@ -14,6 +14,7 @@ import pytest
 from wordings import refuses
 
 import fastbin as fb
+from fastbin._core.schemes import ClassRates
 
 RNG = np.random.default_rng(1)
 SCORES = RNG.random(300)
@@ -289,6 +290,9 @@ def test_a_number_of_bins_is_an_integer() -> None:
         ("InputError alpha", lambda: CAL.certificate(alpha=10**400)),
         ("InputError: bound", lambda: CAL.certificate(bound=WORDS)),
         ("InputError: nan", lambda: CAL.predict(SCORES, nan=WORDS)),
+        ("InputTypeError decision", lambda: fb.BinnedModel.from_parts(edges=[0.5], values=[0.2, 0.7], decision=())),
+        ("InputTypeError decision", lambda: CAL.model_.with_decision((0.5, 0.2, b"{}"))),
+        ("InputTypeError rates", lambda: fb.BinnedModel.from_parts(edges=[], values=[0.2], rates=ClassRates(0.1, 0.2))),
         ("InputError kind", lambda: fb.BinnedModel.from_parts(edges=[0.5], values=[0.2, 0.7], kind=WORDS)),
         ("InputError: delimiter", lambda: fb.io.open_table("/dev/null", delimiter="")),
         ("InputTypeError columns", lambda: next(fb.io.read_columns("absent.csv", [["p"]]))),
