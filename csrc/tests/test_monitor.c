@@ -157,6 +157,7 @@ static void test_damage_of(fastbin_monitor_spec (*make)(const fastbin_stream *))
 
 static void test_states_that_cannot_be(void) {
   static const double upside_down[] = {0.25, 0.25, 0.75, 0.5}, negative_zero[] = {-0.0, 0.25, 0.5, 1.0};
+  static const double negative_above[] = {0.0, -0.0, 0.5, 1.0};
   static const double too_wide[] = {0.25, 0.25, 0.5, 1.5}, below_threshold[] = {3.0, 0.0}, negative[] = {-1.0, 0.0};
   static const double not_a_number[] = {NAN, 0.0}, without_samples[] = {4.0, 1.0};
   static const int64_t not_named[] = {0, 0}, too_late[] = {21, 0}, before[] = {-5, 0}, empty_named[] = {19, 3};
@@ -174,6 +175,7 @@ static void test_states_that_cannot_be(void) {
   REFUSES(interval_alpha = -0.0);
   REFUSES(tolerated = upside_down);
   REFUSES(tolerated = negative_zero);
+  REFUSES(tolerated = negative_above);
   REFUSES(tolerated = too_wide);
   REFUSES(alarm_at = -5); /* would switch the alarm off permanently */
   REFUSES(alarm_at = 0);  /* the evidence has reached the threshold */
@@ -202,6 +204,9 @@ static void test_states_that_cannot_be(void) {
   REFUSES(start_counts = other_total);
   REFUSES(start_ones = more_than_counts);
   REFUSES(start_ones = more_later_than_counted);
+  none.n_starts = 1; /* without a pooled half */
+  CHECK(fastbin_monitor_write(&none, bytes, MOST_BYTES) == FASTBIN_ERROR_CONTENT);
+  none = state_over(stream);
   none.max_log_e = empty_evidence;
   none.named_at = empty_named;
   CHECK(fastbin_monitor_write(&none, bytes, MOST_BYTES) == FASTBIN_ERROR_CONTENT);
@@ -211,6 +216,89 @@ static void test_states_that_cannot_be(void) {
   fastbin_stream_free(stream);
 }
 
+/* Whether a state is taken with an alarm at this outcome, 0 for none, and with this largest evidence, as a logarithm. */
+static int takes_evidence(const fastbin_stream *stream, double log_e, int64_t alarm_at) {
+  fastbin_monitor_spec spec = pooled_over(stream);
+  spec.max_log_mean = log_e;
+  spec.alarm_at = alarm_at;
+  return fastbin_monitor_size(&spec) > 0;
+}
+
+/* The threshold may be missed by its last bits, on either side. */
+static void test_evidence_at_the_threshold(void) {
+  fastbin_stream *stream = stream_of_20();
+  double threshold = -log(0.05);
+  CHECK(takes_evidence(stream, threshold - 1e-12, 20) && takes_evidence(stream, threshold + 1e-12, 0));
+  CHECK(!takes_evidence(stream, threshold - 1e-6, 20) && !takes_evidence(stream, threshold + 1e-6, 0));
+  CHECK(takes_evidence(stream, 3.5, 1) && !takes_evidence(stream, 3.5, 0));
+  fastbin_stream_free(stream);
+}
+
+/* Whether two later starts are taken, of which each saw all outcomes before it in the first bin, so many of them ones. */
+static int takes_starts(const fastbin_stream *stream, int64_t first, int64_t first_ones, int64_t second, int64_t second_ones) {
+  int64_t start_at[] = {first, second}, counts[] = {first, 0, second, 0}, ones[] = {first_ones, 0, second_ones, 0};
+  fastbin_monitor_spec spec = pooled_over(stream);
+  spec.start_at = start_at;
+  spec.start_counts = counts;
+  spec.start_ones = ones;
+  return fastbin_monitor_size(&spec) > 0;
+}
+
+/* 7 of the 20 outcomes are ones. */
+static void test_starts_that_can_be(void) {
+  fastbin_stream *stream = stream_of_20();
+  CHECK(takes_starts(stream, 6, 2, 15, 5));
+  CHECK(takes_starts(stream, 6, 2, 20, 7));   /* the second begins now */
+  CHECK(!takes_starts(stream, 6, 2, 6, 2));   /* both begin at once */
+  CHECK(!takes_starts(stream, 6, 7, 15, 7));  /* more ones than outcomes, before the first, */
+  CHECK(!takes_starts(stream, 2, 0, 5, 4));   /* between the two, */
+  CHECK(!takes_starts(stream, 6, 1, 15, 1));  /* and after the second */
+  CHECK(!takes_starts(stream, 6, 5, 15, 2));  /* fewer at the second */
+  CHECK(!takes_starts(stream, 6, 5, 15, 8));  /* more than there are by now */
+  fastbin_stream_free(stream);
+}
+
+/* Shares that add up to a half but for rounding. */
+static void test_shares_of_starts(void) {
+  const double weights[] = {0.25, 0.25 + 1e-12};
+  fastbin_stream *stream = stream_of_20();
+  fastbin_monitor_spec spec = pooled_over(stream);
+  spec.start_weights = weights;
+  CHECK(fastbin_monitor_size(&spec) > 0);
+  fastbin_stream_free(stream);
+}
+
+/* Before any outcome a class without bins has as many as the other; a stream that goes on from a fit is not watched. */
+static void test_streams_that_cannot_be_watched(void) {
+  static const int64_t class_bins[] = {0, 2}, counts[] = {20, 0}, label_sums[] = {7, 0}, none[2];
+  static const double nothing[2];
+  fastbin_model_spec model_spec = half_spec();
+  fastbin_monitor_spec spec;
+  fastbin_model *model;
+  fastbin_stream *empty, *fitted;
+  model_spec.counts = counts;
+  model_spec.label_sums = label_sums;
+  model_spec.n_samples = 20;
+  model_spec.n_positive = 7;
+  REQUIRE(fastbin_model_create(&model_spec, &model) == FASTBIN_OK);
+  REQUIRE(fastbin_stream_create(model, &empty) == FASTBIN_OK && fastbin_stream_continue(model, &fitted) == FASTBIN_OK);
+  spec = pooled_over(fitted);
+  CHECK(fastbin_monitor_size(&spec) == 0);
+  spec = pooled_over(empty);
+  spec.n_starts = 0;
+  spec.max_log_mean = 0.0;
+  spec.alarm_at = 0;
+  spec.max_log_e = nothing;
+  spec.named_at = none;
+  CHECK(fastbin_monitor_size(&spec) > 0);
+  spec.class_bins = class_bins;
+  spec.n_classes = 2;
+  CHECK(fastbin_monitor_size(&spec) == 0);
+  fastbin_stream_free(empty);
+  fastbin_stream_free(fitted);
+  fastbin_model_free(model);
+}
+
 int main(void) {
   test_round_trip();
   test_pooled_round_trip();
@@ -218,5 +306,9 @@ int main(void) {
   test_damage_of(state_over);
   test_damage_of(pooled_over);
   test_states_that_cannot_be();
+  test_evidence_at_the_threshold();
+  test_starts_that_can_be();
+  test_shares_of_starts();
+  test_streams_that_cannot_be_watched();
   return finish();
 }

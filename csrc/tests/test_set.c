@@ -148,6 +148,7 @@ static void test_texts(void) {
                                     "\xe2\x82", "\xe2\x82z", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff",
                                     "\xf0\x9f\x98"};
   static const uint64_t wild[] = {0, 1, 1000000, 4, 5, 7}, late[] = {1, 2, 3, 4, 5, 7}, level[] = {0, 1, 1, 4, 5, 7};
+  static const uint64_t behind[] = {1, 2, 3, 5, 6, 8};
   char longest[FASTBIN_MAX_KEY_SIZE + 1];
   fastbin_set_spec spec = text_set_spec();
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) CHECK(status_of_key(good[i], strlen(good[i])) == FASTBIN_OK);
@@ -156,6 +157,10 @@ static void test_texts(void) {
   CHECK(status_of_key(longest, FASTBIN_MAX_KEY_SIZE) == FASTBIN_OK);
   CHECK(status_of_key(longest, sizeof longest) == FASTBIN_ERROR_SET);
   CHECK(status_of_key("", 0) == FASTBIN_ERROR_SET);
+  spec.text = "xZaabz\xc3\xa9"; /* the same keys, behind a byte of none */
+  spec.text_offsets = behind;
+  CHECK(status_of(&spec) == FASTBIN_ERROR_SET);
+  spec = text_set_spec();
   CHECK(status_of_key("\0", 1) == FASTBIN_OK); /* a text is not ended by a zero */
   spec.text_offsets = wild;
   CHECK(status_of(&spec) == FASTBIN_ERROR_SET);

@@ -174,6 +174,18 @@ static fastbin_status status_without(const fastbin_set_spec *spec, const char *t
   return set_status(b.at, b.size);
 }
 
+/* The models behind eight bytes that are part of none. */
+static fastbin_status status_behind(const fastbin_set_spec *spec) {
+  bytes b = set_bytes_of(spec);
+  size_t offsets = payload_of(&b, "OFFS"), models = payload_of(&b, "MODS");
+  for (size_t i = 0; i <= (size_t)spec->n_models; i++) put(&b, offsets + 8 * i, get(&b, offsets + 8 * i, 8) + 8, 8);
+  memmove(b.at + models + 8, b.at + models, b.size - models);
+  put(&b, models - 8, get(&b, models - 8, 8) + 8, 8);
+  b.size += 8;
+  seal(&b);
+  return set_status(b.at, b.size);
+}
+
 static void test_contradictions(void) {
   const fastbin_set_spec ints = int_set_spec(), texts = text_set_spec();
   static const char *const tags[] = {"HEAD", "KEYS", "CELL", "OFFS", "MODS"};
@@ -215,6 +227,7 @@ static void test_contradictions(void) {
   CHECK(status_in(&texts, "COLS", 8, UINT64_C(1) << 32, 8) == FASTBIN_ERROR_CONTENT);
   CHECK(status_in(&texts, "HEAD", 0, 1, 4) == FASTBIN_ERROR_CONTENT);           /* segments with columns */
   CHECK(status_in(&ints, "OFFS", 0, 8, 8) == FASTBIN_ERROR_CONTENT);
+  CHECK(status_behind(&ints) == FASTBIN_ERROR_CONTENT);
   CHECK(status_in(&ints, "OFFS", 8, 8, 8) == FASTBIN_ERROR_CONTENT);
   CHECK(status_in(&ints, "OFFS", 8, 0, 8) == FASTBIN_ERROR_CONTENT);
   CHECK(status_in(&ints, "OFFS", 8, UINT64_MAX - 7, 8) == FASTBIN_ERROR_CONTENT);

@@ -31,14 +31,19 @@ static int is_at_bin_edge(const fastbin_model_spec *spec, double score) {
   return 0;
 }
 
-static void check_bytes(fastbin_stream *stream) {
+/* A stream that was written and read again, merged with itself: everything that was counted is there twice. */
+static void check_bytes(fastbin_stream *stream, int64_t n_tied) {
   size_t size = fastbin_stream_size(stream);
   unsigned char *written = must_malloc(size);
   int64_t n_samples = fastbin_stream_n_samples(stream);
   fastbin_stream *copy;
+  fastbin_model *made;
   REQUIRE(fastbin_stream_write(stream, written, size) == FASTBIN_OK);
   REQUIRE(fastbin_stream_read(written, size, &copy) == FASTBIN_OK);
   CHECK(fastbin_stream_merge(stream, copy) == FASTBIN_OK && fastbin_stream_n_samples(stream) == 2 * n_samples);
+  REQUIRE(fastbin_stream_snapshot(stream, &made) == FASTBIN_OK);
+  CHECK(describe(made).n_tied == 2 * n_tied);
+  fastbin_model_free(made);
   free(written);
   fastbin_stream_free(copy);
 }
@@ -66,7 +71,7 @@ static void test_streams_count_in_bins(int n_steps, int n_bins, int with_keys) {
   REQUIRE(fastbin_stream_snapshot(stream, &made) == FASTBIN_OK);
   CHECK(describe(made).n_tied == n_tied && describe(made).n_samples == 2000);
   check_bins_alone(made, model, &spec);
-  check_bytes(stream);
+  check_bytes(stream, n_tied);
   fastbin_stream_free(stream);
   fastbin_model_free(made);
   fastbin_model_free(model);
@@ -139,6 +144,66 @@ static void test_events_of_merged_streams(void) {
       fastbin_stream_free(stream);
       fastbin_stream_free(other);
     }
+  }
+}
+
+static fastbin_stream *stream_over(const fastbin_model_spec *spec) {
+  fastbin_model *model = must_create(spec);
+  fastbin_stream *stream;
+  REQUIRE(fastbin_stream_create(model, &stream) == FASTBIN_OK);
+  fastbin_model_free(model);
+  return stream;
+}
+
+/* The range and the keys of edges are part of the bins, and the samples of two fits may be the same ones. */
+static void test_streams_that_are_not_merged(void) {
+  static const uint64_t keys[][1] = {{5}, {6}};
+  fastbin_model_spec spec = half_spec(), wider = half_spec(), keyed = half_spec(), other_keys = half_spec();
+  fastbin_stream *streams[] = {stream_over(&spec), NULL, NULL, NULL, stream_of("", 1), stream_of("", 1)};
+  wider.score_max = 2.0;
+  keyed.edge_keys = keys[0];
+  other_keys.edge_keys = keys[1];
+  streams[1] = stream_over(&wider);
+  streams[2] = stream_over(&keyed);
+  streams[3] = stream_over(&other_keys);
+  CHECK(fastbin_stream_merge(streams[0], streams[1]) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_merge(streams[0], streams[2]) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_merge(streams[2], streams[3]) == FASTBIN_ERROR_ARGUMENT);
+  CHECK(fastbin_stream_merge(streams[0], streams[4]) == FASTBIN_OK && fastbin_stream_n_samples(streams[0]) == 5);
+  CHECK(fastbin_stream_merge(streams[0], streams[5]) == FASTBIN_ERROR_ARGUMENT);
+  for (int i = 0; i < 6; i++) fastbin_stream_free(streams[i]);
+}
+
+/* A stream takes neither samples with weights nor those of another population. */
+static void test_fits_that_no_stream_goes_on_from(void) {
+  fastbin_model_spec specs[] = {countable_spec(), countable_spec(), countable_spec()}, full = full_spec();
+  specs[1].weight_sums = full.weight_sums;
+  specs[1].weighted_label_sums = full.weighted_label_sums;
+  specs[1].weight_square_sums = full.weight_square_sums;
+  specs[2].odds_ratio = 2.0;
+  for (int i = 0; i < 3; i++) {
+    fastbin_model *model = must_create(&specs[i]);
+    fastbin_stream *stream;
+    CHECK(fastbin_stream_continue(model, &stream) == (i == 0 ? FASTBIN_OK : FASTBIN_ERROR_TALLY));
+    fastbin_stream_free(stream);
+    fastbin_model_free(model);
+  }
+}
+
+/* The values of a snapshot are means of its own samples: neither drawn with keys, nor of weights, nor those of any fit. */
+static void test_snapshots_say_nothing_of_the_fit(void) {
+  fastbin_model_spec specs[] = {full_spec(), half_spec()};
+  specs[1].delta = 0.25;
+  for (int i = 0; i < 2; i++) {
+    fastbin_stream *stream = stream_over(&specs[i]);
+    fastbin_model *made;
+    fastbin_model_spec seen;
+    REQUIRE(fastbin_stream_snapshot(stream, &made) == FASTBIN_OK);
+    seen = describe(made);
+    CHECK(seen.delta == 0.0 && seen.weights == FASTBIN_WEIGHTS_GIVEN && seen.fingerprint == 0 && seen.odds_ratio == 1.0);
+    CHECK(!seen.weight_sums && !seen.pairs && seen.source_rate_origin == FASTBIN_RATE_NONE);
+    fastbin_model_free(made);
+    fastbin_stream_free(stream);
   }
 }
 
@@ -232,6 +297,9 @@ int main(void) {
   test_streams_count_in_bins(80, 1, 1);
   test_streams_over_other_bins_are_not_merged();
   test_events_of_merged_streams();
+  test_streams_that_are_not_merged();
+  test_fits_that_no_stream_goes_on_from();
+  test_snapshots_say_nothing_of_the_fit();
   test_continuing_whole_ties();
   test_states_that_count_no_fit();
   test_monitors_have_bins();

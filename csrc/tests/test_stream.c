@@ -213,6 +213,21 @@ static void check_refusals(void) {
   fastbin_stream_free(stream);
 }
 
+/* A batch of one row, and a stream of one sample, for which alone there is room. */
+static void check_one_more(const fastbin_model *model, fastbin_rows *rows, const uint8_t *labels) {
+  fastbin_stream *streams[3];
+  int32_t bin;
+  rows->n_rows = 1;
+  for (int i = 0; i < 3; i++) {
+    REQUIRE((i < 2 ? fastbin_stream_continue : fastbin_stream_create)(model, &streams[i]) == FASTBIN_OK);
+  }
+  CHECK(fastbin_stream_update(streams[0], rows, labels, &bin, NULL) == FASTBIN_OK);
+  CHECK(fastbin_stream_update(streams[2], rows, labels, &bin, NULL) == FASTBIN_OK);
+  CHECK(fastbin_stream_merge(streams[1], streams[2]) == FASTBIN_OK);
+  CHECK(fastbin_stream_n_samples(streams[0]) == fastbin_stream_n_samples(streams[1]));
+  for (int i = 0; i < 3; i++) fastbin_stream_free(streams[i]);
+}
+
 /* A tally that says that it is of 2^61 - 2 samples leaves room for one more, which can be written and read again. */
 static void check_full(void) {
   static unsigned char bytes[MAX_BYTES];
@@ -234,10 +249,11 @@ static void check_full(void) {
   CHECK(fastbin_stream_merge(stream, other) == FASTBIN_ERROR_ARGUMENT);
   CHECK(fastbin_stream_merge(other, stream) == FASTBIN_ERROR_ARGUMENT);
   CHECK(fastbin_stream_n_samples(stream) == spec.n_samples);
+  fastbin_stream_free(other);
+  check_one_more(model, &rows, labels);
   CHECK(fastbin_stream_update_one(stream, current.scores[0], 0, 1, &bin) == FASTBIN_OK && bin >= 0);
   CHECK(fastbin_stream_update_one(stream, current.scores[0], 0, 1, &bin) == FASTBIN_ERROR_ARGUMENT && bin == -1);
   size = write_stream(stream, bytes);
-  fastbin_stream_free(other);
   CHECK(fastbin_stream_read(bytes, size, &other) == FASTBIN_OK);
   fastbin_stream_free(other);
   fastbin_stream_free(stream);

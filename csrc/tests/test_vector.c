@@ -198,7 +198,13 @@ static void test_models_of_maps(void) {
 
 static void test_sets_of_maps(void) {
   static const int32_t model_of_key[] = {0, 1, 2}, swapped[] = {1, 0, 2};
+  static const double one = 1.0;
+  fastbin_vector_map alone = *small_vector_map();
   fastbin_set_spec spec;
+  alone.priors = &one;
+  alone.n_bins = 0;
+  alone.counts = NULL;
+  alone.edges = alone.means = alone.unlabelled = alone.mixing = NULL;
 #define EXPECT_OF_SET(expected, change)                \
   do {                                                 \
     spec = vector_set_spec();                          \
@@ -212,7 +218,7 @@ static void test_sets_of_maps(void) {
   EXPECT_OF_SET(ERROR_SET, spec.kind = FASTBIN_SET_CLASS_WISE);
   EXPECT_OF_SET(ERROR_SET, (spec.pool = 2, spec.model_of_key = model_of_key));
   EXPECT_OF_SET(ERROR_SET, spec.unknown = FASTBIN_UNKNOWN_POOL);
-  EXPECT_OF_SET(ERROR_SET, (spec.n_models = spec.n_keys = 1, spec.columns = NULL)); /* of one class */
+  EXPECT_OF_SET(ERROR_SET, (spec.n_models = spec.n_keys = 1, spec.columns = NULL, spec.vector = &alone)); /* of one class */
   spec = int_set_spec();
   spec.kind = FASTBIN_SET_GIVEN;
   spec.vector = small_vector_map();
@@ -448,6 +454,23 @@ static void test_bad_entries(void) {
   fastbin_set_free(set);
 }
 
+/* Rows beyond the first 16,384, which are scored as if they were the first; a bad entry among them has its own place. */
+static void test_many_rows(void) {
+  enum { N = 16384 + 3 };
+  static double p[3 * N], values[3 * N];
+  fastbin_set_spec spec = vector_set_spec();
+  fastbin_set *set = must_create_set(&spec);
+  double last[9];
+  size_t bad = SIZE_MAX;
+  for (size_t row = 0; row < N; row++) draw_row(3, p + 3 * row);
+  REQUIRE(fastbin_vector_predict(set, p, N, values, &bad) == FASTBIN_OK && bad == SIZE_MAX);
+  REQUIRE(fastbin_vector_predict(set, p + 3 * (N - 3), 3, last, NULL) == FASTBIN_OK);
+  CHECK(memcmp(values + 3 * (N - 3), last, sizeof last) == 0);
+  p[3 * N - 2] = 2.0;
+  CHECK(fastbin_vector_predict(set, p, N, values, &bad) == FASTBIN_ERROR_SCORE_RANGE && bad == 3 * N - 2);
+  fastbin_set_free(set);
+}
+
 static void test_bad_calls(void) {
   fastbin_set_spec spec = vector_set_spec();
   fastbin_set *set = must_create_set(&spec), *other;
@@ -485,6 +508,7 @@ int main(void) {
   test_rows();
   test_extremes();
   test_bad_entries();
+  test_many_rows();
   test_bad_calls();
   test_single_classes();
   free_set_models();
