@@ -141,6 +141,13 @@ def test_integer_weights_are_frequencies(engine: str, calibrator: str, name: str
 
 
 @pytest.mark.sampled
+@pytest.mark.parametrize("n", [49, 50])
+def test_fifty_rows_of_hard_labels_are_told(n: int) -> None:
+    source = source_of(pl.DataFrame({"p": np.arange(n) % 2 * 1.0, "y": np.arange(n) % 3 == 0}))
+    source.answer(Plan.whole(source.limits, 10))
+    assert source.has_hard_labels == (n == 50)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_cells_that_a_rounding_logarithm_lets_overlap_cost_nothing(name: str) -> None:
     rows = hard_set(name)

@@ -86,6 +86,22 @@ def test_each_model_is_that_of_its_own_rows(shape: str) -> None:
         assert there[key] == bare(fb.UniformMassBinning(10).fit(scores[own], labels[own]).model_)
 
 
+def test_boundaries_of_umb_whose_ranks_are_whole() -> None:
+    """The b-th of four boundaries among 40 samples is sample 10 b; the last bin of a segment ends with its rows."""
+    rng = np.random.default_rng(6)
+    columns = {"p": rng.random(80), "y": rng.random(80) < 0.5, "s": np.repeat([1, 2], 40)}
+    method = {"calibrator": fb.UniformMassBinning(4, scheme="umb"), "min_points": 1}
+    assert fit_there(method, columns).to_bytes() == fit_here(method, *columns.values()).to_bytes()
+
+
+def test_two_to_the_53_samples_are_not_too_many() -> None:
+    columns = {"p": [0.1, 0.3, 0.6, 0.9], "y": [0, 1, 0, 1], "s": [1, 1, 2, 2], "w": [2**52, 2**51, 2**51 - 1, 1]}
+    method = {"calibrator": fb.UniformMassBinning(1), "min_points": 1}
+    assert sum(model.n_samples for model in fit_there(method, columns, weight="w").models.values()) == 2**53
+    with pytest.raises(fb.InputError, match=r"w adds up to more than 2\*\*53 samples"):
+        fit_there(method, {**columns, "w": [2**52, 2**51, 2**51, 1]}, weight="w")
+
+
 def test_weights_say_how_often_a_row_stands() -> None:
     scores, labels, segments = rows(30, 6000, seed=1)
     weights = np.random.default_rng(2).integers(0, 4, 6000)
@@ -108,8 +124,12 @@ def test_segments_of_text_and_labels_of_words() -> None:
     assert bare(there) == bare(here)
 
 
-def test_warnings_are_those_of_the_fit_in_memory() -> None:
+@pytest.mark.parametrize("kind", ["one value", "50 hard labels", "49 hard labels"])
+def test_warnings_are_those_of_the_fit_in_memory(kind: str) -> None:
     scores, labels, segments = rows(6, 3000, shape="one value")
+    if kind != "one value":
+        labels = np.arange(int(kind[:2])) % 3 == 0
+        scores, segments = (np.arange(len(labels)) % 2).astype(float), np.zeros(len(labels), np.int64)
     method = fb.multi.SegmentedBinning(fb.UniformMassBinning(5))
     with pytest.warns(fb.FastbinWarning) as here:
         method.fit(scores, labels, segments)
@@ -117,6 +137,7 @@ def test_warnings_are_those_of_the_fit_in_memory() -> None:
     with pytest.warns(fb.FastbinWarning) as there:
         fb.engines.fit(relation, score="p", label="y", segment="s", calibrator=method, engine="group-by")
     assert [str(told.message) for told in there] == [str(told.message) for told in here]
+    assert any("predicted labels" in str(told.message) for told in there) == (kind == "50 hard labels")
 
 
 def test_what_comes_back_is_a_row_for_each_segment_bin_and_slice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,6 +193,8 @@ def test_other_calibrators_and_engines_are_refused_by_name() -> None:
         fit_there({"calibrator": fb.IsotonicCalibration()}, columns)
     with pytest.raises(fb.InputError, match="scheme 'ums' splits the samples at random"):
         fit_there({"calibrator": fb.UniformMassBinning(2, scheme="ums")}, columns)
+    with pytest.raises(fb.InputError, match=r"sampling_rate=0\.5 moves the values of each segment in memory"):
+        fit_there({"calibrator": fb.UniformMassBinning(2, sampling_rate=0.5)}, columns)
     dask = pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
     frame = dask.from_pandas(pd.DataFrame(columns), npartitions=1)

@@ -16,6 +16,7 @@ import pytest
 from engine_rows import CALIBRATOR, COLUMNS, LABELS, MODEL, SCORES, SEGMENTS, SET, N, count, fit, relation
 
 import fastbin as fb
+from fastbin.engines.counting import Asked, Counter
 from hard_sets import FEWER_BINS
 
 pytestmark = pytest.mark.filterwarnings(*FEWER_BINS, "ignore:Dask support is moving out of Narwhals:FutureWarning")
@@ -85,6 +86,17 @@ def test_weights_that_cannot_be_counted(engine: str, case: str) -> None:
 @EVERY_ENGINE
 def test_two_to_the_53_samples_are_not_too_many(engine: str) -> None:
     assert weighted(engine, [2**52, 2**52 - 3, 2, 1]).n_samples == 2**53
+
+
+def test_counters_of_parts_are_not_merged_to_more() -> None:
+    model = fb.BinnedModel.from_parts(edges=[0.5], values=[0.25, 0.75])
+    parts = [Counter(model, Asked("p", label="y", weight="w")) for _ in range(2)]
+    for part, one_more in zip(parts, (0, 1), strict=True):
+        part.add(pa.record_batch({"p": [0.1, 0.6], "y": [0, 1], "w": [2**52 - 1, 1 + one_more]}))
+        assert part.tally().n_rows == 2
+    parts[0].merge(parts[1])
+    with pytest.raises(fb.InputError, match=r"w adds up to more than 2\*\*53 samples"):
+        parts[0].tally()
 
 
 @EVERY_ENGINE
