@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,15 @@ def test_an_alarm_within_a_day_is_seen_at_its_end() -> None:
     assert one_by_one.alarm_at < by_day.alarm_at == 3000
     assert [b.bin for b in by_day.report().named] == [0]
     assert by_day.report().named[0].named_at == 3000
+
+
+@pytest.mark.parametrize(("ones", "is_named"), [(23, False), (24, True)])
+def test_a_bin_is_named_where_its_evidence_pays_for_the_choice_among_all(ones: int, is_named: bool) -> None:
+    monitor = CalibrationMonitor(served(), alpha=0.05)
+    monitor.update_counts([100, 0, 0, 0], [ones, 0, 0, 0])
+    log_e = float(monitor._state.log_e[0])
+    assert math.log(1 / 0.05) <= log_e
+    assert (math.log(4 / 0.05) <= log_e) == is_named == bool(monitor.report().named)
 
 
 def test_counts_and_outcomes_can_be_mixed_and_the_state_is_kept() -> None:

@@ -613,6 +613,9 @@ def test_states_of_version_0_are_read() -> None:
         read = CalibrationMonitor.from_bytes(of_version_0(monitor))
         assert read == monitor
         assert read.report() == monitor.report()
+    certain = of_earlier_version(served([0.0, 0.4]))
+    signed = of_version_0(certain, tolerated=[["-0x0p+0", "-0x0p+0"], ["0x1.999999999999ap-2"] * 2])
+    assert CalibrationMonitor.from_bytes(signed) == certain
 
 
 @pytest.mark.parametrize(

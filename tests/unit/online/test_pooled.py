@@ -133,6 +133,7 @@ def test_a_start_changes_no_evidence_and_a_place_that_is_made_takes_some() -> No
         early.begin_again(counts, ones, number)
     assert early.log_total(log_means) == pytest.approx(before, abs=1e-15)
     assert before[0] == 0.0
+    assert early.log_total(np.array([700.0])) == pytest.approx(700.0 + math.log(0.375), abs=1e-12)  # beyond what is added up
 
 
 def test_late_drift_is_found_by_a_late_start() -> None:
