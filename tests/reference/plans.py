@@ -94,10 +94,10 @@ def worst_miss(found: Stops, level: float, n_rates: int) -> float:
 
 
 def plan(scores: Sequence[float], n_bins: int, seed: int) -> list[list[int]]:
-    """The rows of each bin in the order in which they are labelled, for scores that are all different."""
+    """The rows of each bin in the order in which they are labelled, for scores that differ from those at the cuts."""
     n = len(scores)
     digest = rows_digest(seed, [(score, 0, 1.0) for score in scores])
-    order = sorted(range(n), key=lambda row: scores[row])
+    order = sorted(range(n), key=lambda row: (scores[row], row_key(digest ^ 1, row)))
     cuts = [math.ceil(Fraction(b * (n + 1), n_bins)) for b in range(n_bins + 1)]
     places = [range(cuts[b], cuts[b + 1] - 1) for b in range(n_bins)]  # from 0: strictly between the ranks, from 1
     return [[order[place] for place in sorted(own, key=lambda place: row_key(digest, place))] for own in places]

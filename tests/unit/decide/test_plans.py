@@ -57,6 +57,8 @@ def test_rows_come_in_the_order_of_the_reference(n: int, n_bins: int, seed: int)
     made = plan_labels(SCORES[:n], budget=10**6, n_bins=n_bins, seed=seed)
     assert made._rows == plans.plan(SCORES[:n].tolist(), n_bins, seed)
     assert made.pool_counts.tolist() == [len(rows) for rows in made._rows]
+    tied = np.floor(4.0 * SCORES[:n]) / 4.0
+    assert plan_labels(tied, budget=10**6, n_bins=1, seed=seed)._rows == plans.plan(tied.tolist(), 1, seed)
 
 
 def test_the_order_of_rows_does_not_matter_where_scores_differ() -> None:
@@ -92,7 +94,16 @@ def test_where_scores_tie_other_rows_place_the_edges() -> None:
     assert plan_labels(np.full(100, 0.5), budget=20, n_bins=5).n_bins == 1
 
 
+@pytest.mark.parametrize("tie", [[0.49, 0.49, 0.5], [0.49, 0.5, 0.5]], ids=["below", "above"])
+def test_a_tie_on_either_side_of_a_boundary_sample_is_one(tie: list[float]) -> None:
+    scores = np.array([*np.linspace(0.0, 0.4, 20), *tie, *np.linspace(0.6, 1.0, 20)])
+    made = plan_labels(scores, budget=43, n_bins=2)
+    assert made._design.scheme == "ums"
+    assert made.pool_counts.sum() == 22  # no more than half of the rows place the edges
+
+
 def test_bins_that_were_fixed_before() -> None:
+    assert plan_labels([0.25, 0.5, 0.5, 0.75], budget=4, edges=[0.5]).pool_counts.tolist() == [1, 3]
     made = plan_labels(SCORES, epsilon=0.1, edges=[0.2, 0.9])
     assert made.pool_counts.tolist() == np.diff([0, *np.searchsorted(np.sort(SCORES), [0.2, 0.9]), 6000]).tolist()
     model = fb.UniformMassBinning(n_bins=4).fit(SCORES, LABELS)
@@ -274,6 +285,7 @@ def test_a_state_that_was_changed_is_refused(change: object) -> None:
         ({"labels": [[0.9]] * 5}, "labels cannot be so"),
         ({"labels": [[]] * 5, "rows": [[]] * 5}, "rows cannot be so"),
         ({"rule": [0.1, 0.999]}, "rule cannot be so"),
+        ({"rule": [0.1, 0.0]}, "rule cannot be so"),
         ({"edges": [0.8, 0.6, 0.4, 0.2]}, "edges cannot be so"),
         ({"edges": [0.2, 0.4, 0.6, math.nan]}, "edges cannot be so"),
         ({"edges": [0.5]}, "lengths cannot be so"),
@@ -316,6 +328,8 @@ def test_what_is_shown(plan: LabelPlan) -> None:
     begun = plan_labels(SCORES, epsilon=0.1, n_bins=5)
     assert str(begun).startswith("0 labels are known, and 0 of 5 bins are done; about ")
     assert " to  " not in str(begun)  # of an interval that is not known
+    with_gap = finished(plan_labels([0.1, 0.2, 0.8], budget=3, edges=[0.5, 0.6]), np.array([0, 1, 1]))
+    assert [ends is None for ends in with_gap._intervals()] == [False, True, False]
     assert f"All 5 bins are done, with {plan.counts.sum():,} labels: with probability at least 90 %" in str(plan)
     assert "<table" in begun._repr_html_()
     frame = plan.to_pandas()
@@ -363,7 +377,9 @@ def test_labels_that_are_refused_change_nothing() -> None:
     made = plan_labels(SCORES, epsilon=0.1, n_bins=5)
     before, rows = made.to_bytes(), made.rows()
     stranger = next(row for row in range(6000) if row not in set(rows.tolist()))
+    next_row = made._rows[0][made._asked[0]]  # of the first bin, after those that are asked for
     wrong = [
+        ([next_row], [0], rf"rows\[0\] is {next_row}, which the plan has not asked for"),
         ([*rows[:3], stranger], [0, 1, 0, 1], rf"rows\[3\] is {stranger}, which the plan has not asked for; label the rows"),
         (rows[:2], [0], "lengths differ"),
         (rows[:2], [0, np.nan], r"labels\[1\] is nan; remove rows without a label"),
