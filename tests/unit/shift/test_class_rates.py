@@ -204,6 +204,23 @@ def test_edges_at_samples_that_are_counted_are_not_cuts(calibrator: Any) -> None
         cal.interval(0.1)
 
 
+FIXED = {
+    "edges": [0.3, 0.7], "values": [0.1, 0.5, 0.9], "counts": [100] * 3, "label_sums": [10, 50, 90], "scheme": "explicit",
+    "n_samples": 300, "n_positive": 150,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("design", "are_cuts"),
+    [({}, True), ({"n_samples": 302}, False), ({"population_counts": [200] * 3}, False)],
+)
+def test_edges_are_cuts_where_all_samples_are_counted_and_drawn_alike(design: dict[str, Any], are_cuts: bool) -> None:
+    source = fb.BinnedModel.from_parts(**{**FIXED, **design})
+    target = np.repeat([0.1, 0.5, 0.9], [60, 50, 40])
+    cal = shift.LabelShift(source, method="likelihood", source_rate=0.5, n_bootstrap=5).fit(target)
+    assert bool(cal.cuts_) == cal.rate_.is_exact == are_cuts
+
+
 # ------------------------------------------------------------------------------------------------- what is refused
 
 BAD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -215,6 +232,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "length": ({}, {"source_scores": [0.5, 0.5], "source_labels": [0]}),
     "cuts is given without source rows": ({"cuts": [0.5]}, {}),
     "cuts is empty": ({"cuts": []}, ROWS),
+    "cuts has 501 entries": ({"cuts": np.linspace(0.1, 0.9, 501)}, ROWS),
     r"cuts\[1\]": ({"cuts": [0.5, 0.2]}, ROWS),
 }
 

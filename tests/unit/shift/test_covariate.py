@@ -272,6 +272,15 @@ def test_weights_off_by_a_factor_widen_the_interval() -> None:
             assert (ends[:, 1] < two[:, 1] + 1e-9).all()
 
 
+def test_no_weight_is_taken_for_more_than_the_bound() -> None:
+    labels, weights = np.tile([0, 1, 1, 0, 1], 20), np.tile([1.0, 2.0], 50)
+    cal = ImportanceWeightedBinning(partition=ONE_BIN).fit(np.full(100, 0.5), labels, weights)
+    light, heavy = weights / 2.0, np.full(100, 2.0)
+    ends = [np.where(labels == one, light, heavy) for one in (1, 0)]
+    lower, upper = (intervals.betting(given, labels, 0.1, 2.0)[0] for given in ends)
+    assert cal.interval(0.1, "betting", weight_bound=2.0, weight_error=2.0)[0].tolist() == [lower[0], upper[1]]
+
+
 def test_estimated_weights_must_be_owned_up_to() -> None:
     scores, labels, weights = for_target()
     cal = ImportanceWeightedBinning(4).fit(scores, labels, weights, estimated=True)

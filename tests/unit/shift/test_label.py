@@ -125,6 +125,11 @@ def test_certain_posteriors_give_their_share() -> None:
     assert shift.maximum_likelihood_rate([1.0, 0.2], 0.9) > 0.0
 
 
+def test_a_likelihood_that_is_level_at_an_end_has_its_maximum_there() -> None:
+    assert shift.maximum_likelihood_rate([0.75, 0.0, 0.0], 0.5) == 0.0
+    assert shift.maximum_likelihood_rate([0.25, 1.0, 1.0], 0.5) == 1.0
+
+
 def test_posteriors_without_news_keep_the_source_rate() -> None:
     assert shift.maximum_likelihood_rate([0.3] * 5, 0.3) == 0.3
 
@@ -217,6 +222,12 @@ def test_the_model_is_moved_and_nothing_else() -> None:
         np.testing.assert_array_equal(getattr(moved, name), getattr(source, name))
     for name in ("scheme", "ties", "n_bins_asked", "n_samples", "n_positive", "n_tied", "seed", "delta", "score_range", "note"):
         assert getattr(moved, name) == getattr(source, name)
+    beside = source._replace(decision=(0.75, 0.25, b"{}"), pairs=np.stack([source.values] * 2, axis=1))
+    of_target = shift.LabelShift(beside).fit(labels=[1] * 10 + [0] * 90).model_
+    assert beside._decision[:2] == (0.75, 0.25)
+    assert of_target._decision == moved._decision == (0.0, 0.0, b"")
+    assert beside.pairs is not None
+    assert of_target.pairs is None
     back = fb.theory.shift_probabilities(moved.values, source_rate=q, target_rate=p)
     np.testing.assert_allclose(back, source.values, atol=1e-14)
 
