@@ -140,7 +140,6 @@ def test_integer_weights_are_frequencies(engine: str, calibrator: str, name: str
     assert model.to_bytes() == local_model(calibrator, name, weighted=True).to_bytes()
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("n", [49, 50])
 def test_fifty_rows_of_hard_labels_are_told(n: int) -> None:
     source = source_of(pl.DataFrame({"p": np.arange(n) % 2 * 1.0, "y": np.arange(n) % 3 == 0}))
@@ -148,6 +147,7 @@ def test_fifty_rows_of_hard_labels_are_told(n: int) -> None:
     assert source.has_hard_labels == (n == 50)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
 def test_cells_that_a_rounding_logarithm_lets_overlap_cost_nothing(name: str) -> None:
     rows = hard_set(name)

@@ -17,6 +17,7 @@ from engine_rows import CALIBRATOR, COLUMNS, LABELS, MODEL, SCORES, SEGMENTS, SE
 
 import fastbin as fb
 from fastbin.engines.counting import Asked, Counter
+from fastbin.tables.columns import sum_of
 from hard_sets import FEWER_BINS
 
 pytestmark = pytest.mark.filterwarnings(*FEWER_BINS, "ignore:Dask support is moving out of Narwhals:FutureWarning")
@@ -86,6 +87,10 @@ def test_weights_that_cannot_be_counted(engine: str, case: str) -> None:
 @EVERY_ENGINE
 def test_two_to_the_53_samples_are_not_too_many(engine: str) -> None:
     assert weighted(engine, [2**52, 2**52 - 3, 2, 1]).n_samples == 2**53
+
+
+def test_sums_of_weights_beyond_64_bits_are_exact() -> None:
+    assert sum_of(np.full(2048, 2**53)) == 2**64
 
 
 def test_counters_of_parts_are_not_merged_to_more() -> None:

@@ -264,8 +264,9 @@ def test_values_that_are_integers_and_values_that_are_missing() -> None:
     write_hive(folders=("1", "-2", "__HIVE_DEFAULT_PARTITION__"))
     assert open_table("hive").schema.field("region").type == pa.int64()
     assert values_of("hive") == [-2] * 2000 + [1] * 2000 + [None] * 2000
-    Path("hive/region=1").rename("hive/region=007")
-    assert open_table("hive").schema.field("region").type == pa.string()
+    for old, new, kind in (("1", 2**63 - 1, pa.int64()), (2**63 - 1, 2**63, pa.string()), (2**63, "007", pa.string())):
+        Path(f"hive/region={old}").rename(f"hive/region={new}")
+        assert open_table("hive").schema.field("region").type == kind
     Path("hive/region=007").rename("hive/region=a%2Fb%3Dc")
     assert values_of("hive") == ["-2"] * 2000 + [None] * 2000 + ["a/b=c"] * 2000
     message = refusal("fit", "hive", "--segment", "region")
