@@ -345,6 +345,17 @@ def test_no_finite_sample_interval_without_target_labels_and_fixed_cuts() -> Non
         cal.model_.interval()
 
 
+def test_theorem_2_needs_so_many_samples_of_either_population() -> None:
+    n_source, n_target = math.ceil(27 / 0.25 * 10 * math.log(4 * 10 / 0.1)), math.ceil(27 / 0.1 * math.log(16 / 0.1))
+    rates = {"source_rate": 0.25, "target_rate": 0.9}
+    assert theory.label_shift_risk_bound(n_source, n_target, 10, **rates).total > 0.0
+    for fewer, name in (((n_source - 1, n_target), "n_source"), ((n_source, n_target - 1), "n_target")):
+        with pytest.raises(fb.GuaranteeError, match=f"{name} is .*, Theorem 2 needs at least"):
+            theory.label_shift_risk_bound(*fewer, 10, **rates)
+    with pytest.raises(fb.InputError, match="a risk is finite and not negative"):
+        theory.label_shift_risk(math.inf, source_rate=0.25, target_rate=0.9)
+
+
 def test_risk_without_rate_errors_is_the_recalibration_alone() -> None:
     risk = theory.label_shift_risk(0.01, source_rate=0.5, target_rate=0.25)
     assert risk.rates == 0.0
