@@ -404,6 +404,7 @@ class ModelSet(Saved, NativeModelSet, Parts):
             As for `BinnedModel.certificate`.
         which : "joint" or a key
             With a key, the certificate of that model alone, at its own alpha. (Of a cell that is called so: ``set["joint"]``.)
+            That of a pooled key is about the pool, as its sentence says: nothing is known of the rows of the key by themselves.
         about, side
             As for `BinnedModel.certificate`.
 
@@ -414,7 +415,12 @@ class ModelSet(Saved, NativeModelSet, Parts):
         from fastbin import guarantees
 
         if which != "joint":
-            return self._named(which).certificate(alpha, kind, bound, about=about, side=side)
+            alone = self._named(which).certificate(alpha, kind, bound, about=about, side=side)
+            if self._find_one(which) != self._pool:
+                return alone
+            from fastbin.guarantees.simultaneous import about_pool
+
+            return about_pool(alone, SET_KINDS[self.kind], self.n_models)
         models, words = self._evidence()
         return guarantees.certify_set(models, check_alpha(alpha), kind, bound, about=about, side=side, **words)
 

@@ -20,7 +20,7 @@ from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.class_rates import n_cuts_of
 from fastbin.guarantees.evidence import Evidence, assumes_no_atoms, has_steps, is_of_batch, is_stratified, steps_told
-from fastbin.guarantees.sentence import SentenceParts, sentence_of
+from fastbin.guarantees.sentence import POOL, SentenceParts, sentence_of
 from fastbin.intervals.binomial import check_side
 
 # For each kind of certificate its bounds; the first is the default, but "common" for "conditional" where `bound_for` says so.
@@ -221,7 +221,7 @@ CELLS = {
 
 
 # Fields of a certificate that are not told where they have these values.
-UNSAID = (("side", "both"), ("n_target", None))
+UNSAID = (("side", "both"), ("n_target", None), ("pooled", ""))
 
 
 @dataclass(frozen=True)
@@ -321,6 +321,9 @@ class Certificate(Stated):
     n_target : int or None
         Where the values are those of another population than the one that was sampled: the rows of it that gave its rate of
         label 1, 0 where weights or a known rate did. Else None, and not in `to_dict`.
+    pooled : str
+        Of a key of a set that has no model of its own the word for such keys, such as "segments": the promise is about the
+        pool, in which they were mixed. Else "", and not in `to_dict`.
 
     Examples
     --------
@@ -348,6 +351,7 @@ class Certificate(Stated):
     about: str = ABOUT[0]
     side: str = "both"
     n_target: int | None = None
+    pooled: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         radii = self.radii and [radius if math.isfinite(radius) else None for radius in self.radii]  # JSON has no infinity
@@ -367,7 +371,7 @@ class Certificate(Stated):
         truth = TRUTHS[self.about].format(event=event_words(self.event))
         truth += "" if self.n_target is None else " in the target population"
         return SentenceParts(
-            "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, truth, self.side,
+            POOL if self.pooled else "", self.n_samples, self.n_bins, bool(self.n_steps), left_out, truth, self.side,
             of_rows=self.about == "calibration rows", n_target=self.n_target or 0,
         )  # fmt: skip
 
@@ -466,8 +470,7 @@ class SetCertificate(Stated, Table):
         n_cells = self.n_models - pooled
         counted = f"{n_cells:,} {CELLS[self.cells][0] if n_cells == 1 else self.cells}"
         if pooled:
-            pool = "the pool (as mixed in calibration)"
-            return f"{counted} and {pool}" if n_cells else pool
+            return f"{counted} and {POOL}" if n_cells else POOL
         return counted
 
     def _left_out(self) -> str:

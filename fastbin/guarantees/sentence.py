@@ -11,6 +11,9 @@ MEAN_ERRORS = {
     "mean-underestimate": "falls short of it on average by at most {distance}, an excess counted as 0",
 }
 
+# What a promise is about where the cells of a set share one model.
+POOL = "the pool (as mixed in calibration)"
+
 # What a promise about bins says of what is served: whether it is one of ratios, and its side.
 _IN_BINS = {
     (False, "both"): "is within {distance} of {truth}",
@@ -25,7 +28,7 @@ _IN_BINS = {
 class SentenceParts(NamedTuple):
     """The parts of the sentence that a model and a set fill differently."""
 
-    models: str  # how many of which kind, in a set
+    models: str  # how many of which kind, in a set; of a model alone "", or the pool
     n_samples: int
     n_bins: int
     fine: bool  # whether values are finer than the bins
@@ -49,7 +52,7 @@ def sentence_of(kind: str, level: str, distance: str, parts: SentenceParts) -> s
     """The promise as one sentence; `level` is its probability, and `distance` epsilon, as they are shown."""
     if kind == "expected-ece":
         over = f"Averaged over sets of {parts.samples} with the same counts in the bins"
-        of_each = f" of each of {parts.models}" if parts.models else ""
+        of_each = f" of {_each(parts)}" if parts.models else ""
         return f"{over}, the expected calibration error{of_each} is at most {distance}{parts.left_out}."
     if kind in MEAN_ERRORS:
         promised = _of_means(MEAN_ERRORS[kind].format(distance=distance), parts)
@@ -74,14 +77,19 @@ def _of_means(error: str, parts: SentenceParts) -> str:
     truth, served = parts.truth, "the predicted probability"
     if parts.of_rows:
         truth, served = "the true probability at a score", "the probability that they are served"
-    at_once = f", in each of {parts.models} at once" if parts.models else ""
+    at_once = f", in {_each(parts, ' at once')}" if parts.models else ""
     return f"if {truth} does not fall as the score rises, {served} {error}{at_once}{parts.left_out}"
 
 
 def _of_ece(distance: str, parts: SentenceParts) -> str:
     error = f"the binned calibration error on the {parts.bins}" if parts.fine else "the expected calibration error"
-    at_once = f" of each of {parts.models} at once, and so of all of them," if parts.models else ""
+    at_once = f" of {_each(parts, ' at once, and so of all of them,')}" if parts.models else ""
     return f"{error}{at_once} is at most {distance}{parts.left_out}"
+
+
+def _each(parts: SentenceParts, together: str = "") -> str:
+    """Each of several models, with what is said of them together; or the pool, which is one."""
+    return parts.models if parts.models == POOL else f"each of {parts.models}{together}"
 
 
 def _served(parts: SentenceParts) -> str:
@@ -102,5 +110,6 @@ def _of_next_sample(within: str, parts: SentenceParts) -> str:
 
 def _of_all_bins(within: str, parts: SentenceParts) -> str:
     of_models = f" of {parts.models}" if parts.models else ""
-    each = "the only bin" if parts.n_bins == 1 and not parts.models else f"each of the {parts.bins}{of_models} at once"
+    is_only = parts.n_bins == 1 and parts.models in ("", POOL)
+    each = f"the only bin{of_models}" if is_only else f"each of the {parts.bins}{of_models} at once"
     return f"in {each}{parts.left_out}, {_served(parts)} {within}"

@@ -193,6 +193,15 @@ def certify_set(
     return replace(joined, side=side)
 
 
+def about_pool(certificate: Certificate, cells: str, n_models: int) -> Certificate:
+    """The promise of the pool, of a set of so many models, told of one of the cells that share it: it is about their mix.
+
+    Where all cells share it, they have the shares of the population by themselves.
+    """
+    mix = (_MIX.format(cells=cells),) if n_models > 1 else ()
+    return replace(certificate, assumptions=(*certificate.assumptions, *mix), pooled=cells)
+
+
 @shared_docs(certify_set.__doc__, interval.__doc__)
 def set_intervals(
     models: Sequence[Evidence],

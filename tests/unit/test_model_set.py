@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,28 @@ def test_certificates() -> None:
     joint = POOLED.certificate(0.1)
     assert joint.epsilon >= max(POOLED.certificate(0.1, which=key).epsilon for key in (-3, 7))
     assert POOLED.certificate(0.1, which=7) == NORTH.certificate(0.1)
-    assert POOLED.certificate(0.1, which=12) == REST.certificate(0.1)
+
+
+@pytest.mark.parametrize("kind", ["conditional", "marginal", "ratio", "expected-ece", "ece", "mean-error"])
+@pytest.mark.parametrize("side", ["both", "upper"])
+def test_the_certificate_of_a_pooled_key_says_that_it_is_about_the_pool(kind: str, side: str) -> None:
+    """A promise about the mix of a pool holds of none of its cells by itself."""
+    if side == "upper" and kind not in ("conditional", "ratio"):
+        return
+    told, alone = POOLED.certificate(0.1, kind, which=12, side=side), REST.certificate(0.1, kind, side=side)
+    assert " the pool (as mixed in calibration)" in str(told)
+    assert "each of the pool" not in str(told)
+    assert replace(told, assumptions=alone.assumptions, pooled="") == alone
+    assert told.assumptions[-1].startswith("the cells of the pool have the shares of its population")
+    assert told.to_dict()["pooled"] == "cells"
+    assert "pooled" not in alone.to_dict()
+
+
+def test_a_pool_of_all_keys_is_told_as_one_model() -> None:
+    models = fb.ModelSet({}, pool=fitted(n_bins=1), pooled_cells=["a", "b"])
+    for told in (models.certificate(), models.certificate(which="a")):
+        assert "in the only bin of the pool (as mixed in calibration), the predicted" in str(told)
+        assert "shares of its population" not in "".join(told.assumptions)
 
 
 @pytest.mark.parametrize("models", [TEXT, POOLED, fb.ModelSet({}, pool=REST, pooled_cells=["a", "b"])])
