@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin._base.checks import check_number, event_of
+from fastbin._base.checks import event_of
 from fastbin._base.table import in_words
 from fastbin.cli import _options as options
 from fastbin.cli import _show
@@ -17,16 +17,6 @@ from fastbin.cli._tables import RowOptions, errors_in, read_rows
 
 if TYPE_CHECKING:
     from fastbin.decide import Decision
-
-
-def _numbers(text: str | None) -> tuple[float, ...] | None:
-    """Numbers between commas."""
-    if text is None:
-        return None
-    try:
-        return tuple(check_number(float(each), "number") for each in text.split(","))
-    except ValueError:
-        raise click.UsageError(f"{text!r} is not a list of numbers such as 0.5,0.8") from None
 
 
 @click.command(
@@ -43,16 +33,14 @@ def _numbers(text: str | None) -> tuple[float, ...] | None:
 @options.label
 @options.option("--precision P", "Accept where at least this share has label 1.")
 @options.option("--npv P", "Reject where at least this share has label 0.")
-@options.option("--cost FP,FN", "The costs of a false positive and of a false negative, in place of both.", str)
+@options.option("--cost FP,FN", "The costs of a false positive and of a false negative, in place of both.", options.COSTS)
 @options.option("--delta A", "The probability that the promise fails.", options.DELTA, 0.1)
-@options.option("--thresholds LIST", "The only thresholds to choose from; these rows had no part in them.", str)
+@options.option("--thresholds LIST", "The only thresholds to choose from; these rows had no part in them.", options.CUTS)
 @options.option("--seed N", "The seed of the random tenth of the rows that places the tests.", options.SEED, 0)
 @options.option("-o --output FILE", "The JSON file to write, as Decision.from_json reads it; - prints it.")
 @options.as_json
 @options.tables
-def command(
-    file: str, output: str | None, as_json: bool, rows: RowOptions, cost: str | None, thresholds: str | None, **settings: Any
-) -> None:
+def command(file: str, output: str | None, as_json: bool, rows: RowOptions, **settings: Any) -> None:
     """Find thresholds on the score in FILE: accept above one, reject below another, abstain between.
 
     With probability 1 - delta at least a share --precision of what is accepted has label 1, and at least a share --npv of
@@ -64,7 +52,7 @@ def command(
     check_one_printed(as_json, output)
     check_inputs(FILE=file)
     target = Output(output, reads=(file,), is_text=True)
-    decision = _decide(file, rows, cost=_numbers(cost), thresholds=_numbers(thresholds), **settings)
+    decision = _decide(file, rows, **settings)
     target.write(decision.to_json().encode() + b"\n")
     if as_json:
         say_json({"file": display_name(file), **decision.to_dict()})

@@ -61,8 +61,9 @@ def test_costs_thresholds_and_labels_in_words(rows: tuple[np.ndarray, np.ndarray
     [
         ([], 1, "no target is given; say --precision, --npv or both, or --cost"),
         (["--precision", "0.8", "--cost", "1,1"], 1, "--cost stands for targets of precision and npv"),
-        (["--cost", "1"], 1, "must be two numbers"),
-        (["--cost", "1,x"], 2, "'1,x' is not a list of numbers"),
+        (["--cost", "1"], 2, "for '--cost': '1' is not a pair such as 1,5"),
+        (["--cost", "1,x"], 2, "for '--cost': '1,x' is not a pair such as 1,5"),
+        (["--precision", "0.8", "--thresholds", "0.5,x"], 2, "for '--thresholds': '0.5,x' is not numbers such as 0.1,0.5"),
         (["--precision", "95"], 2, "95"),
         (["--precision", "0.8", "--delta", "0"], 2, "delta is 0.0; a failure probability"),
         (["--precision", "0.8", "--delta", "0.9"], 2, "did you mean 0.1?"),
