@@ -15,7 +15,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools, Int64s
 from fastbin._base.checks import SAY_POSITIVE, Labels, ScoreRange, is_missing, refuse_words
 from fastbin._base.errors import InputError, Words, by_name, joined
-from fastbin.tables.columns import MISSING_WORDS, as_number, as_numbers, coded, is_text, read_numbers
+from fastbin.tables.columns import MISSING_WORDS, as_number, as_numbers, as_text, coded, is_text, read_numbers
 from fastbin.tables.table import Table, as_plain, pyarrow
 
 # What can be wrong with a value; OUTSIDE and the labels are completed by `outside` and `strange_label`.
@@ -113,6 +113,8 @@ class LabelReader:
         positive, plain = self._comparison(column.type)
         if plain is float and self._is_text(column.type):
             column = pyarrow().array(read_numbers(self._table, self._name, column, first_row, propagate=True))
+        elif self._is_text(column.type):
+            as_text(self._table, self._name, column, first_row)  # refuses what is not UTF-8
         values, codes = coded(column, self._name)
         values = [None if value is None else plain(value) for value in values]
         seen = self._seen = self._seen or Labels(positive)
@@ -180,7 +182,7 @@ def _word(text: bytes, positive: str, is_number: bool) -> str | None:
     word = text.strip()
     if word in MISSING_WORDS and word.decode() != positive:
         return None
-    decoded = word.decode("utf8", errors="surrogateescape")
+    decoded = word.decode("utf8")
     return _plain_number(decoded) if is_number else decoded
 
 

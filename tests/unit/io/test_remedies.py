@@ -53,6 +53,21 @@ def test_encodings_that_were_not_said() -> None:
     assert str(caught.value) == told + "open it by fb.io.open_table(path, encoding='latin-1')"
 
 
+def test_labels_of_another_encoding_are_no_labels() -> None:
+    """Neither as the label that counts as 1 nor as the other one, which would pass unread."""
+    words = ["yes" if label == LABELS[0] else "n\xe3o" for label in LABELS]
+    lines = [f"{score!r},{word}" for score, word in zip(SCORES.tolist(), words, strict=True)]
+    Path("a.csv").write_bytes("\n".join(["p,y", *lines]).encode("latin-1"))
+    line = words.index("n\xe3o") + 2
+    told = f"a.csv, line {line}, column y: b'n\\xe3o' is not UTF-8; say which encoding the file is in, such as latin-1: "
+    for positive in ("yes", "n\xe3o"):
+        assert run("fit", "a.csv", "--positive", positive, code=1).stderr == f"error: {told}give --encoding latin-1\n"
+        fitted("a.csv", "--positive", positive, "--encoding", "latin-1")
+        assert fb.load("m.fbm").event == positive
+        with pytest.raises(fb.InputError, match="is not UTF-8; say which encoding the file is in"):
+            fb.engines.fit("a.csv", score="p", label="y", positive=positive)
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a"])
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_two_bytes_a_character(name: str, encoding: str) -> None:
