@@ -188,6 +188,15 @@ def test_rows_and_counts_of_rows_are_the_same() -> None:
     assert rows.to_dict() == counted.to_dict()
 
 
+def test_counts_of_bins_are_not_counts_of_steps() -> None:
+    model = fitted(fb.CertifiedCalibration(n_bins=6))
+    counts = np.bincount(model.assign(batch()), minlength=6)
+    with pytest.raises(fb.InputError) as caught:
+        performance(model, counts=counts)
+    told = f"counts has shape (6,); give one number for each of the {model.n_steps} steps, as model.step(scores) tells them"
+    assert str(caught.value) == f"{told}, or scores"
+
+
 def test_keys_decide_as_in_predict() -> None:
     model = fitted(fb.UniformMassBinning(5, ties="random", monotone=True), decimals=1)
     scores, keys = batch().round(1), np.random.default_rng(3).integers(0, 2**64 - 1, 500, np.uint64)
