@@ -14,6 +14,7 @@ from drawn import two_normals
 import fastbin as fb
 import oracle
 from fastbin import shift, theory
+from fastbin._core.fields import DecisionParts
 from fastbin.shift import LabelShift, rate_by_confusion, rate_by_likelihood
 from oracle import Case, close, number
 
@@ -222,7 +223,7 @@ def test_the_model_is_moved_and_nothing_else() -> None:
         np.testing.assert_array_equal(getattr(moved, name), getattr(source, name))
     for name in ("scheme", "ties", "n_bins_asked", "n_samples", "n_positive", "n_tied", "seed", "delta", "score_range", "note"):
         assert getattr(moved, name) == getattr(source, name)
-    beside = source._replace(decision=(0.75, 0.25, b"{}"), pairs=np.stack([source.values] * 2, axis=1))
+    beside = source._replace(decision=DecisionParts(0.75, 0.25, b"{}"), pairs=np.stack([source.values] * 2, axis=1))
     of_target = shift.LabelShift(beside).fit(labels=[1] * 10 + [0] * 90).model_
     assert beside._decision[:2] == (0.75, 0.25)
     assert of_target._decision == moved._decision == (0.0, 0.0, b"")
