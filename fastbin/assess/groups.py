@@ -82,8 +82,9 @@ def check_groups(groups: Any, kept: Array, **beside: Any) -> list[list[Group]]:
 def _codes_of(column: Any, place: str) -> tuple[list[Any], Int64s]:
     """The different entries of a column, and which of them each row has."""
     with suppress(ValueError):  # lists of different lengths: `as_cells` refuses them
-        if np.asarray(column).dtype == np.bool_:
-            return [False, True], np.asarray(column).astype(np.int64)
+        mask = np.asarray(column)
+        if mask.dtype == np.bool_ and mask.ndim > 0:
+            return [False, True], mask.astype(np.int64)
     keys, (codes,) = in_one_code(**{place: as_cells(column, place)})
     return keys, codes
 

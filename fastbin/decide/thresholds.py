@@ -219,7 +219,7 @@ def _check_target(value: Any, argument: str) -> float:
 
 def check_cost(cost: Any) -> tuple[float, float]:
     """The costs of a false positive and of a false negative: finite, and not negative."""
-    if not isinstance(cost, (tuple, list, np.ndarray)) or len(cost) != 2:
+    if not isinstance(cost, (tuple, list, np.ndarray)) or not np.iterable(cost) or len(cost) != 2:
         remedy = "it must be two numbers, (false positive, false negative)"
         raise InputTypeError(None, remedy, argument="cost", value=cost)
     pair = check_number(cost[0], "cost"), check_number(cost[1], "cost")

@@ -290,6 +290,8 @@ def test_a_number_of_bins_is_an_integer() -> None:
         ("InputError alpha", lambda: CAL.certificate(alpha=10**400)),
         ("InputError: bound", lambda: CAL.certificate(bound=WORDS)),
         ("InputError: nan", lambda: CAL.predict(SCORES, nan=WORDS)),
+        ("InputTypeError groups", lambda: fb.assess.audit_groups(CAL, SCORES, LABELS, True)),
+        ("InputTypeError cost", lambda: fb.decide.performance(CAL, SCORES, 0.5, cost=np.array(3))),
         ("InputTypeError decision", lambda: fb.BinnedModel.from_parts(edges=[0.5], values=[0.2, 0.7], decision=())),
         ("InputTypeError decision", lambda: CAL.model_.with_decision((0.5, 0.2, b"{}"))),
         ("InputTypeError rates", lambda: fb.BinnedModel.from_parts(edges=[], values=[0.2], rates=ClassRates(0.1, 0.2))),
