@@ -350,7 +350,9 @@ def default_classes(labels: Any, n_columns: int) -> list[Key]:
 def require_classes(labels: Any, name: str) -> None:
     """Refuse arrays of floats and of booleans, for which the words about keys would be of no help."""
     kind = getattr(getattr(labels, "dtype", None), "kind", "")
-    array = np.asarray(labels if kind in ("f", "b") else ())
+    if kind not in ("f", "b"):
+        return
+    array = np.asarray(labels)
     if array.ndim == 0 or not len(array):
         return
     if array.ndim > 1:

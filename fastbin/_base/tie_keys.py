@@ -83,7 +83,7 @@ def check_salt(salt: Any, name: str = "salt") -> bytes:
     try:
         secret = salt.encode("utf8", errors="surrogateescape") if isinstance(salt, str) else bytes(salt)
     except UnicodeEncodeError:
-        raise InputError("holds half of a surrogate pair", "which stands for no character", argument=name) from None
+        raise InputError("holds half of a surrogate pair, no character", "pass it as bytes", argument=name) from None
     if not secret:
         raise InputError("is empty", "a salt is a secret that others cannot guess", argument=name)
     return secret

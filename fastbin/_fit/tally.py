@@ -330,13 +330,13 @@ def check_counts(counts: Any, label_sums: Any, n_bins: int) -> tuple[Int64s, Int
     return samples, ones
 
 
-def check_per_bin(column: Any, name: str, n_bins: int) -> Int64s:
-    """A number of samples for each bin, int64 (n_bins,)."""
+def check_per_bin(column: Any, name: str, n_bins: int, called: str = "bins") -> Int64s:
+    """A number of samples for each bin, int64 (n_bins,); messages may call bins otherwise."""
     array = np.asarray(column)
     if column is None:
         raise InputTypeError(f"{name} is None; count with label=, the column of labels")
     if array.shape != (n_bins,):
-        raise InputError(f"{name} has shape {array.shape}; give one number for each of the {n_bins} bins")
+        raise InputError(f"{name} has shape {array.shape}; give one number for each of the {n_bins} {called}")
     if array.dtype.kind not in "iu":
         raise InputTypeError(f"{name} has dtype {array.dtype}; counts are integers")
     refuse_first(array < 0, name, array, "counts are not negative")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,19 +110,22 @@ def _empty_bins(model: BinnedModel) -> list[int]:
     return np.flatnonzero(model.counts == 0).tolist()
 
 
-def promise(fitted: BinnedModel | ModelSet, alpha: float, side: str = "both") -> tuple[Any, str]:
+def promise(
+    fitted: BinnedModel | ModelSet, alpha: float, side: str = "both", certify: Callable[..., Any] | None = None
+) -> tuple[Any, str]:
     """The certificate, of a set the joint one, and its sentence; or ``None`` and why there is none."""
-    certificate, sentence = view.promise(fitted, alpha, side)
+    certificate, sentence = view.promise(fitted, alpha, side, certify)
     return certificate, sentence + "." if certificate is None and fitted.is_set else sentence
 
 
 def show(
-    out: Console, fitted: BinnedModel | ModelSet, alpha: float, max_rows: int | None = None, *, side: str = "both"
-) -> None:
+    out: Console, fitted: BinnedModel | ModelSet, alpha: float, max_rows: int | None = None, *, side: str = "both",
+    certify: Callable[..., Any] | None = None,
+) -> None:  # fmt: skip
     """Print the facts, the table of bins or cells, and the certificate."""
     for sentence in facts(fitted):
         out.print(sentence)
-    certificate, sentence = promise(fitted, alpha, side)
+    certificate, sentence = promise(fitted, alpha, side, certify)
     if fitted.is_set:
         parts = None if certificate is None else dict(certificate.parts)
         print_table(out, cell_words(fitted, parts, f"epsilon ({sureness(alpha)} joint)"), max_rows)
@@ -209,7 +212,9 @@ def refuse_side(model: Any, name: str, side: str) -> None:
         raise InputError(f"{name} is a vector model, whose promise is about both sides; leave out --side")
 
 
-def as_json(fitted: BinnedModel | ModelSet | VectorModel, alpha: float, side: str = "both") -> dict[str, Any]:
+def as_json(
+    fitted: BinnedModel | ModelSet | VectorModel, alpha: float, side: str = "both", certify: Callable[..., Any] | None = None
+) -> dict[str, Any]:
     """Everything that `show` prints, unrounded; of a set and of a vector model, every model."""
     from fastbin.vector_model import VectorModel
 
@@ -218,7 +223,7 @@ def as_json(fitted: BinnedModel | ModelSet | VectorModel, alpha: float, side: st
         certificate, sentence = view.promise(fitted, alpha)
         content = _vector_as_json(fitted, sha256, alpha)
     else:
-        certificate, sentence = promise(fitted, alpha, side)
+        certificate, sentence = promise(fitted, alpha, side, certify)
         how = sha256, alpha, side
         content = _set_as_json(fitted, *how) if fitted.is_set else _model_as_json(fitted, *how)
     return {

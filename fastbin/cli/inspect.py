@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -51,33 +52,35 @@ def command(model: str, cell: str | None, alpha: float, side: str, as_json: bool
     """
     from fastbin.vector_model import VectorModel
 
-    loaded, name = load_or_describe(model), display_name(model)
+    loaded, name, certify = load_or_describe(model), display_name(model), None
     if isinstance(loaded, Exported):
         _show_export(loaded, model, name, as_json)
         return
     if cell is not None:
         if not (isinstance(loaded, VectorModel) or loaded.is_set):
             raise InputError(f"{name} is one model and no set; leave out --cell")
-        own = _model_of_cell(loaded, cell)
+        key, own = _model_of_cell(loaded, cell)
         if own is None:
             raise InputError(f"{name} has no cell {cell!r}; inspect it without --cell to see them")
+        if not isinstance(loaded, VectorModel) and key in loaded.pooled_cells:
+            certify = partial(loaded.certificate, which=key)
         loaded, name = own, f"{name}, {cell}"
     _show.refuse_side(loaded, name, side)
     if as_json:
-        say_json({"path": model, **({} if cell is None else {"cell": cell}), **_show.as_json(loaded, alpha, side)})
+        say_json({"path": model, **({} if cell is None else {"cell": cell}), **_show.as_json(loaded, alpha, side, certify)})
         return
     if isinstance(loaded, VectorModel):
         console().print(f"{name}: {_show.vector_summary(loaded)}.")
         _show.show_vector(console(), loaded, alpha)
     else:
         console().print(f"{name}: {view.summary(loaded)}.")
-        _show.show(console(), loaded, alpha, side=side)
+        _show.show(console(), loaded, alpha, side=side, certify=certify)
     if made_by := in_words(loaded):
         console().print(f"Made by {made_by}.")
 
 
-def _model_of_cell(models: ModelSet | VectorModel, cell: str) -> BinnedModel | None:
-    """The model of a key as it is typed."""
+def _model_of_cell(models: ModelSet | VectorModel, cell: str) -> tuple[int | str, BinnedModel | None]:
+    """A key that is given as it is typed, and its model, if there is one."""
     from fastbin.model_set import ModelSet
 
     key: int | str = cell
@@ -85,10 +88,9 @@ def _model_of_cell(models: ModelSet | VectorModel, cell: str) -> BinnedModel | N
     if not isinstance(keys[0], str):
         digits = cell.removeprefix("-")
         if not (digits.isascii() and digits.isdigit()):
-            return None
+            return cell, None
         key = int(cell)
-    model: BinnedModel | None = of_key.get(key)
-    return model
+    return key, of_key.get(key)
 
 
 def _show_export(export: Exported, path: str, name: str, as_json: bool) -> None:

@@ -258,10 +258,8 @@ def _by_counts(model: BinnedModel, counts: Any, is_positive: Bools, **of_rows: A
     for name, value in of_rows.items():
         if value is not None:
             raise InputError(f"is given, and {name} too", "give one of the two", argument="counts")
-    if has_steps(model) and np.shape(counts) == (model.n_bins,):
-        remedy = f"give one number for each of the {model.n_steps} steps, as model.step(scores) tells them, or scores"
-        raise InputError(f"has shape {np.shape(counts)}", remedy, argument="counts")
-    by_step = check_per_bin(counts, "counts", model.n_steps)
+    called = "steps, as model.step(scores) tells them" if has_steps(model) else "bins"
+    by_step = check_per_bin(counts, "counts", model.n_steps, called)
     if not by_step.any():
         raise InputError("are all 0", "count the rows that are decided about", argument="counts")
     starts = np.asarray(model.first_step)

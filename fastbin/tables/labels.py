@@ -113,10 +113,12 @@ class LabelReader:
         positive, plain = self._comparison(column.type)
         if plain is float and self._is_text(column.type):
             column = pyarrow().array(read_numbers(self._table, self._name, column, first_row, propagate=True))
-        elif self._is_text(column.type):
-            as_text(self._table, self._name, column, first_row)  # refuses what is not UTF-8
-        values, codes = coded(column, self._name)
-        values = [None if value is None else plain(value) for value in values]
+        words, codes = coded(column, self._name)
+        try:
+            values = [None if word is None else plain(word) for word in words]
+        except UnicodeDecodeError:  # told with its row
+            as_text(self._table, self._name, column, first_row)
+            raise
         seen = self._seen = self._seen or Labels(positive)
         ones = seen.read(values, codes)
         if seen.n_null or seen.n_nan:

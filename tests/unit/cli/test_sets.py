@@ -165,6 +165,14 @@ def test_inspect() -> None:
     assert "regions.fbm has no cell 'west'" in run("inspect", "regions.fbm", "--cell", "west", code=1).output
 
 
+def test_a_pooled_cell_has_no_promise_of_its_own() -> None:
+    told = str(fb.load("regions.fbm").certificate(which="isle"))
+    assert "the pool (as mixed in calibration)" in told
+    assert " ".join(told.split()) in " ".join(run("inspect", "regions.fbm", "--cell", "isle").stdout.split())
+    assert json.loads(run("inspect", "regions.fbm", "--cell", "isle", "--json").stdout)["certificate"]["sentence"] == told
+    assert "the pool" not in run("inspect", "regions.fbm", "--cell", "south").stdout
+
+
 # ------------------------------------------------------------------------------------------------- predict
 
 
