@@ -27,6 +27,10 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # the examples of plots need no wind
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Twenty thousand tests are a million objects that stay, and the references make fractions and tuples by the million: the
+# garbage collector looks at them less often, from before the tests are collected.
+gc.set_threshold(20_000, 20, 20)
+
 # A shell without job control starts what runs in the background with interrupts ignored, nohup with hangups ignored, and
 # children inherit that. The commands honour it, but the tests that interrupt them are about those that do not.
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -69,11 +73,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for tests in files:
             rng.shuffle(tests)
         items[:] = [test for tests in files for test in tests]
-
-
-def pytest_collection_finish() -> None:
-    """Twenty thousand tests are a million objects that stay: the garbage collector looks at them less often."""
-    gc.set_threshold(20_000, 20, 20)  # the references make fractions and tuples by the million
 
 
 @pytest.hookimpl(tryfirst=True)
