@@ -182,7 +182,8 @@ def test_however_rows_come_the_bytes_are_the_same(draw: st.DataObject) -> None:
     pick=st.integers(0, 2**32 - 1),
     score_range=st.sampled_from([(0.0, 1.0), (0.0, 2.0), (-1.0, 1.0), None]),
 )
-@example([0.0, 5e-324, 1e-323], 0, (0.0, 1.0))
+@example([k * 5e-324 for k in range(8)], 0, (0.0, 1.0))
+@example([0.25, math.nextafter(0.5, 1.0)], 0, (0.0, 1.0))  # one double, without a score, lies between an edge and a place
 @example([0.0, 1.0], 0, None)
 def test_steps_hold_one_score_each(scores: list[float], pick: int, score_range: Any) -> None:
     ascending = np.sort(np.array(scores) + 0.0)
@@ -210,6 +211,11 @@ def test_scores_next_to_0_and_1_keep_their_order(exponents: list[int], seed: int
     model = fb.CertifiedCalibration(seed=0).fit(scores, rng.random(len(scores)) < 0.2 + 0.6 * scores).model_
     for ascending in (low, np.unique(high)):
         assert (np.diff(model.predict(ascending)) > 0.0).all()
+
+
+def test_edges_of_steps_have_no_negative_zero() -> None:
+    edges, _ = fine_edges(np.array([-1.0, 2.5]), np.array([-0.0]), None)
+    assert not np.signbit(edges[edges == 0.0]).any()
 
 
 def test_steps_need_a_score() -> None:

@@ -153,6 +153,15 @@ def test_edges_of_a_share_are_the_reference(scheme: str, weighting: str, draw: s
     check_both(data, draw.draw(st.sampled_from(list(LAYOUTS)), "layout"), **configuration)
 
 
+@pytest.mark.parametrize("scheme", ["umd", "ze", "umb"])
+def test_a_sample_beyond_all_that_placed_the_edges(scheme: str) -> None:
+    """It lies beyond a heavy score, whose edge is not written, as all of the share lies on one side of it."""
+    scores = [0.1, *[0.2] * 30, *(0.3 + i / 40 for i in range(20))]
+    scores = [1.0 - score for score in scores] if scheme == "umb" else scores
+    data = CalibrationData(scores, [int(i % 3 == 0) for i in range(51)])
+    check_both(data, "contiguous", scheme=scheme, ties="whole", n_bins=3, seed=0, edges_share=0.5)
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize(("scheme", "ties"), SCHEME_AND_TIES)
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -80,6 +80,8 @@ def test_means_are_compared_exactly() -> None:
     filled = np.empty((3, 2), np.int64)
     assert pool_counts(samples, ones, *filled) == 2
     assert pool_counts(samples[::-1].copy(), ones[::-1].copy(), *filled) == 1
+    samples, ones = np.array([7 * 2**29, 3 * 2**30]), np.array([3 * 2**30, 2**31])  # products of more than 63 bits
+    assert pool_counts(samples, ones, *filled) == 1
     equal = fb.IsotonicCalibration().fit([0.1, 0.2, 0.3, 0.3], [0, 1, 0, 1], sample_weight=[3, 3, 7, 7])
     assert equal.model_.n_bins == 2
 
