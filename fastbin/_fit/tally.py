@@ -157,8 +157,12 @@ class ExactSums:
         return total
 
     def rounded(self) -> Float64s:
-        """The doubles nearest to the sums."""
-        return np.array([float(total) for total in self._totals()])
+        """The doubles nearest to the sums; refuses squares of weights, each a double, whose sum is none."""
+        try:
+            return np.array([float(total) for total in self._totals()])
+        except OverflowError as error:
+            problem = "has squares that add up to more than doubles hold"
+            raise InputError(problem, "divide all weights by a constant", argument="sample_weight") from error
 
     def means(self, counts: Int64s) -> Float64s:
         """The doubles nearest to sums / counts, 0.5 for a count of 0. Rounded once: they do not fall where exact means rise."""

@@ -87,6 +87,14 @@ def test_batches_are_added_up() -> None:
         fb.UniformMassBinning(1).fit_batches(batches)
 
 
+def test_squares_are_added_over_batches() -> None:
+    """Each of them is a double, and their sum is none."""
+    batches = [([0.2], [0], [1.3e154]), ([0.7], [1], [1.3e154])]
+    for calibrator in (fb.UniformMassBinning(1), fb.CertifiedCalibration(1)):
+        with pytest.raises(fb.InputError, match="sample_weight has squares that add up to more than doubles hold; divide all"):
+            calibrator.fit_batches(batches)
+
+
 @pytest.mark.parametrize(("n", "weight"), [(50, (2**53 - 1) // 50), (50, 2**40)])
 def test_keys_of_more_samples_than_can_be_ordered(n: int, weight: int) -> None:
     scores, labels = np.arange(n) / n, np.arange(n) % 2
