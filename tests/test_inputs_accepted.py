@@ -256,6 +256,7 @@ def test_out_among_strided_scores_and_keys() -> None:
     memory = np.resize(scores, 2 * N)
     refuses("InputError out: overlaps the scores", model.predict, memory[::2], seed=2, out=memory[:N])
     refuses("InputError out: overlaps the scores", model.predict, memory[:N][::-1], seed=2, out=memory[:N])
+    refuses("InputError out: overlaps the scores", model.predict, memory[N + 2 : 2 : -1], seed=2, out=memory[2 : N + 2])
     singles = np.zeros(N, np.float32)
     refuses("InputError out: overlaps the scores", model.assign, singles, seed=2, out=singles.view(np.int32))
     keys = fb.hash_keys(range(N), "s")

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from wordings import refuses
 
+from fastbin._base.errors import InputError
 from fastbin._fit import histogram
 from fastbin._fit import rows as fit_rows
 from fastbin._fit.histogram import Layout, RootMap, choose_nodes, choose_root, codes_of, scores_of
@@ -91,6 +92,16 @@ def test_boundary_groups_agree_with_argsort(n: int, weighted: bool, n_threads: i
             ranks = np.unique(np.linspace(1, n_samples, n_ranks).astype(np.int64))
             got = RowsSource(rows, n_threads).find(lambda _, ranks=ranks: ranks, len(ranks))
             _agree(got, _by_argsort(rows, ranks))
+
+
+@pytest.mark.parametrize("position", [1, 500, 998])
+def test_a_bad_row_is_refused_whichever_thread_sees_it(position: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    _force_passes(monkeypatch, listed_share=1 / 24)
+    scores = np.linspace(0.0, 1.0, 1000)
+    scores[position] = np.nan
+    source = RowsSource(Rows(scores, np.zeros(1000, np.uint8), None, (0.0, 1.0)), 3)
+    with pytest.raises(InputError, match=rf"scores\[{position}\] is NaN"):
+        source.find(lambda _: np.array([500]), 1)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -270,6 +281,7 @@ def test_a_root_map_states_the_ends_of_its_cells() -> None:
                 assert (low[at] <= scores).all(), name
                 assert (scores <= high[at]).all(), name
     assert seen == {(0, False), (0, True), (1, False), (1, True), (2, True)}
+    assert RootMap.by_code(10, 1, 4).steps_of(np.array([-5, 9, 10, 11, 12, 17, 40])).tolist() == [0, 0, 0, 0, 1, 3, 3]
 
 
 def test_a_node_always_makes_progress() -> None:

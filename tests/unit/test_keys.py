@@ -204,5 +204,13 @@ def test_few_equal_and_large_keys_pass(keys: Any) -> None:
     assert len(tied_model().predict(np.full(len(keys), 0.5), tie_keys=keys)) == len(keys)
 
 
+def test_rows_of_a_long_column_are_counted_on() -> None:
+    model = fb.UniformMassBinning(2, ties="random").fit([0.5] * 10, [0, 1] * 5).model_
+    n = 2**21 + 64  # more than goes to C in one call
+    bins = model.assign(np.full(n, 0.5), seed=3)[-64:]
+    assert 0 < bins.sum() < 64
+    assert bins.tolist() == model.assign(np.full(64, 0.5), tie_keys=fit.row_keys(3, 64, n - 64)).tolist()
+
+
 def test_the_greatest_key_is_the_one_that_is_not_reserved() -> None:
     assert tie_keys.GREATEST_KEY == 2**64 - 2

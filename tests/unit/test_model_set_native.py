@@ -14,7 +14,8 @@ import fastbin as fb
 from fastbin._base import cells
 
 RNG = np.random.default_rng(5)
-TEXTS = sorted(["", *"aZz", "ab", "é", "\U0001f600", "Zürich", "b" * 1024, "é" * 512, "x" * 8])[1:]
+ENDS_OF_UTF8 = "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"  # of one byte, of two, three and four
+TEXTS = sorted(["", *"aZz", "ab", "é", "\U0001f600", "Zürich", "b" * 1024, "é" * 512, "x" * 8, *ENDS_OF_UTF8])[1:]
 
 
 def flat(n_bins: Any, keys: Any, **options: Any) -> fb.ModelSet:

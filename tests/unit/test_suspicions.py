@@ -236,7 +236,7 @@ FITTED_BY = [
 def test_labels_in_place_of_scores_of_engines(calibrator: Any, engine: str) -> None:
     hard = (SCORES > 0.5).astype(float)
     names = {"score": "p", "label": "y"}
-    for scores, n_rows, expected in ((hard, 600, 1), (SCORES, 600, 0), (hard, 49, 0)):
+    for scores, n_rows, expected in ((hard, 600, 1), (SCORES, 600, 0), (hard, 50, 1), (hard, 49, 0)):
         table = pa.table({"p": scores[:n_rows], "y": LABELS[:n_rows]})
         texts = told(ENGINES[engine], calibrator, table, **names)
         assert len([text for text in texts if "predicted labels" in text]) == expected

@@ -38,6 +38,7 @@ def changed(column: np.ndarray, position: int, value: Any) -> np.ndarray:
         ((changed(SCORES, 999, 1.5), LABELS), r"scores\[999\] is 1.5, outside \[0, 1\]"),
         ((changed(SCORES, 100, float("inf")), LABELS), r"scores\[100\] is inf"),
         ((SCORES, changed(LABELS, 765, 2)), r"labels\[765\] is 2; labels are 0 and 1"),
+        ((changed(SCORES, 321, float("nan")), LABELS, np.ones(N, np.int64)), r"scores\[321\] is NaN"),
         ((SCORES, LABELS, changed(np.ones(N), 432, -1.0)), r"sample_weight\[432\] is -1.0"),
         ((SCORES, LABELS, changed(np.ones(N), 987, 1e200)), r"sample_weight\[987\] is 1e\+200, whose square overflows"),
         ((SCORES, [*LABELS[:555].tolist(), None, *LABELS[556:].tolist()]), r"labels\[555\] is None"),
@@ -146,7 +147,7 @@ def test_a_pass_with_fewer_rows_is_refused() -> None:
 
 
 @pytest.mark.parametrize("weights", [None, np.ones(30_000, np.int64)])
-@pytest.mark.parametrize("what", ["scores", "labels"])
+@pytest.mark.parametrize("what", ["scores", "labels", "scores of zeros"])
 def test_rows_that_change_between_passes_are_refused(
     what: str, weights: np.ndarray | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,15 +157,28 @@ def test_rows_that_change_between_passes_are_refused(
     rng = np.random.default_rng(2)
     scores, labels = rng.random(30_000), rng.integers(0, 2, 30_000)
     others = {"scores": np.full(30_000, scores[0]), "labels": np.ones(30_000, np.int64)}
+    others["scores of zeros"] = np.where(labels == 0, 0.0, scores)
     calls = []
 
     def factory() -> Iterator[Any]:
         calls.append(None)
         rows = {"scores": scores, "labels": labels}
         if len(calls) > 1:
-            rows[what] = others[what]
+            rows[what.partition(" ")[0]] = others[what]
         columns = [*rows.values(), *([] if weights is None else [weights])]
         return in_batches(*columns, size=1000)()
+
+    with pytest.raises(fb.InputError, match="the rows changed between two passes"):
+        fit(factory)
+
+
+@pytest.mark.parametrize("later", [(SCORES, 1 - LABELS), (np.where(LABELS == 0, 0.0, SCORES), LABELS)])
+def test_listed_rows_that_change_are_refused(later: tuple[np.ndarray, np.ndarray]) -> None:
+    calls = []
+
+    def factory() -> Iterator[Any]:
+        calls.append(None)
+        return in_batches(*((SCORES, LABELS) if len(calls) < 2 else later))()
 
     with pytest.raises(fb.InputError, match="the rows changed between two passes"):
         fit(factory)

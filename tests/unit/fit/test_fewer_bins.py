@@ -92,6 +92,12 @@ def test_sizes_decide(counts: list[int], r: list[int] | None, asked: int, expect
     assert ties_cost_bins(np.array(counts), ties, asked) is expected
 
 
+def test_in_the_highest_bin_all_samples_count_where_edges_belong_to_the_bin_below() -> None:
+    counts, ties = np.full(9, 100), np.array([[0, 0, 0]] * 8 + [[99, 0, 0]])
+    assert not ties_cost_bins(counts, ties, 10, "umb")
+    assert ties_cost_bins(counts, ties[::-1], 10, "umb")
+
+
 def test_labels_are_not_looked_at() -> None:
     for kind in ("forest", "70 %"):
         scores, labels = sample(kind)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastbin as fb
-from fastbin._core.score import read_monitor, write_monitor
+from fastbin._core.score import evidence_in_counts, read_monitor, write_monitor
 from fastbin.online import CalibrationMonitor, StreamingBinning
 from fastbin.online.pooled import GRID, Factors
 from monitored import EDGES, VALUES, of_earlier_version, outcomes, refuses, run, served
@@ -233,6 +233,11 @@ def test_states_that_cannot_be_are_refused(name: str, change: Any) -> None:
     told[name] = change(told[name])
     with pytest.raises(fb.FormatError, match="contradicts itself"):
         written(told)
+
+
+def test_the_evidence_of_a_start_stays_a_double() -> None:
+    many = np.array([[10**6]])
+    assert evidence_in_counts(np.ones((1, 2, 3)), many, many) == pytest.approx(math.exp(600.0))
 
 
 def test_evidence_of_starts_that_is_above_the_largest_is_refused() -> None:
