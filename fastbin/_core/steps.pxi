@@ -176,18 +176,19 @@ def fit_sorted_in_steps(
     memset(&groups, 0, sizeof(groups))
     groups.n_samples, groups.n_ranks = len(packed), m
     find_groups_into(words(packed), integers(ranks), &groups, <double *>(group + 4 * m), group, m)
-    parts = evidence_among(packed, &groups, integers(ranks), bin_places, places is not None, seed, slice_ranks)
+    parts = evidence_among(packed, &groups, integers(ranks), bin_places, seed, slice_ranks)
     return (parts, *add_steps(parts, &groups, places, low, high, which, recentre, monotone, are_probabilities, most_steps))
 
 
 cdef dict evidence_among(
-    cnp.ndarray packed, const Groups *groups, const int64_t *rank, bin_places, bint is_fine, uint64_t seed, slice_ranks,
+    cnp.ndarray packed, const Groups *groups, const int64_t *rank, bin_places, uint64_t seed, slice_ranks,
 ):
     """The parts of a model for the bins between some of the cuts.
 
-    A tie at any cut makes all of them those of whole ties. The least score is a cut where all scores are.
+    A tie at any cut makes all of them those of whole ties. The first rank asks for the least score and cuts nothing; where all
+    scores are cuts, a tie there has the second rank, too.
     """
-    cdef Py_ssize_t i, first = 0 if is_fine else 1, n_boundaries = len(bin_places), column = len(bin_places) + 1
+    cdef Py_ssize_t i, n_boundaries = len(bin_places), column = len(bin_places) + 1
     cdef const int64_t *place = integers(bin_places)
     cdef cnp.ndarray scratch = new_array(cnp.NPY_INT64, 7, column)
     cdef int64_t *group = <int64_t *>cnp.PyArray_DATA(scratch)
@@ -200,7 +201,7 @@ cdef dict evidence_among(
         group[2 * column + i], group[3 * column + i] = groups.equal[place[i]], groups.equal_ones[place[i]]
     evidence.n_ranks = n_boundaries
     use_columns(&evidence, score, group, column)
-    n_tied = count_tied(groups.score + first, groups.equal + first, groups.n_ranks - first)
+    n_tied = count_tied(groups.score + 1, groups.equal + 1, groups.n_ranks - 1)
     return parts_of_run(packed, &evidence, bin_rank, True, seed, n_tied, score, group, column, slice_ranks, groups)
 
 

@@ -77,8 +77,8 @@ def samples_needed(n_bins: int, scheme: str) -> tuple[int, str]:
 
 
 def least_with_part(share: float | Fraction, part: int) -> int:
-    """The least number of samples of which a share holds so many, rounded down; one more than these unless it is all."""
-    n = max(part + (share < 1.0), math.floor(part / share))
+    """The least number of samples of which a share, rounded down, holds so many."""
+    n = math.floor(part / share)
     while math.floor(share * n) < part:
         n += 1
     return n
@@ -208,7 +208,7 @@ def sort_samples(
         if column is not None:
             columns.insert(0, column)
     order = np.lexsort(columns)
-    ascending = scores[order] + 0.0
+    ascending = scores[order]
     places = np.arange(len(order)) - np.searchsorted(ascending, ascending)
     sample_keys = group_keys(key_seed, ascending, places) if keys is None else keys[order]
     by_key = np.lexsort((places, sample_keys, ascending))
@@ -427,7 +427,7 @@ def weigh_rows(parts: Iterable[Rows], partition: Partition, groups: Boundaries, 
             bins = partition.assign(block.scores, tie_keys=no_keys)
             at_boundary = boundaries.assign(block.scores, tie_keys=no_keys) % 2 == 1
             bins[at_boundary] = -1
-            sums.add_rows(bins, block.labels, part.weights, rows.first_row + start)  # type: ignore[arg-type]
+            sums.add_rows(bins, block.labels, part.weights)  # type: ignore[arg-type]
             collected.append(part.take(at_boundary))
     together = _joined(collected)
     collected.clear()
@@ -643,9 +643,11 @@ def _evidence_bins(
     groups: Boundaries, n_bins: int, seed: int, score_range: ScoreRange, weighted: Callable[[], Iterable[Rows] | None], *,
     fine: bool,
 ) -> Fitted:  # fmt: skip
-    """The bins between the boundaries among the cuts: a tie at any cut makes all of them those of whole ties."""
-    first = 0 if fine and groups.n_samples <= MOST_STEPS else 1  # the least score is a cut where all scores are
-    tied = n_tied(groups.score[first:], groups.equal[first:])
+    """The bins between the boundaries among the cuts: a tie at any cut makes all of them those of whole ties.
+
+    The first rank asks for the least score and cuts nothing. Where all scores are cuts, a tie there has the second rank, too.
+    """
+    tied = n_tied(groups.score[1:], groups.equal[1:])
     evidence = groups.take(places_of_boundaries(groups.n_samples, n_bins, fine))
     return whole_bins(evidence, "umd", seed, score_range, weighted(), tied=tied)
 
@@ -717,13 +719,13 @@ FIXED_EDGES = ("explicit", "fixed-width", "isotonic")
 
 def edge_scores(edges: Float64s, ties: str, score_range: tuple[float, float] | None) -> Float64s:
     """The distinct scores of edges, but for those that close the bin of an isolated score: one double above it, seldom seen."""
-    scores = np.unique(edges) + 0.0  # -0.0 and 0.0 are one score
+    scores = np.unique(edges)
     if ties != "isolate":
         return scores
     # The lower edge of the bin of the least score is left out of a model.
     least = -np.finfo(np.float64).max if score_range is None else score_range[0]
     with np.errstate(over="ignore"):  # above the greatest double there is infinity
-        closing = np.nextafter(np.append(scores, least), np.inf) + 0.0
+        closing = np.nextafter(np.append(scores, least), np.inf)
     return scores[~np.isin(scores, closing)]
 
 
@@ -783,4 +785,4 @@ def tally_fingerprint(partition: Partition, tally: Tally) -> int:
     below, below_ones = np.cumsum(tally.counts), np.cumsum(tally.label_sums)
     unknown = np.zeros(len(partition.edges), np.int64)
     totals = int(below[-1]), int(below_ones[-1])
-    return fingerprint_of(Boundaries(partition.edges + 0.0, below[:-1], below_ones[:-1], unknown, unknown, *totals))
+    return fingerprint_of(Boundaries(partition.edges, below[:-1], below_ones[:-1], unknown, unknown, *totals))

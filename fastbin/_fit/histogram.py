@@ -129,7 +129,7 @@ class RootMap(NamedTuple):
             linear_starts(self.origin, self.scale, self.n_steps, steps, guesses, lowest, highest, starts)
             return starts
         # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
-        codes = [lowest if step == 0 else max(lowest, self.base + (step << self.shift)) for step in steps.tolist()]
+        codes = [lowest if step == 0 else self.base + (step << self.shift) for step in steps.tolist()]
         ends = [highest + 1 if step == self.n_steps else code for step, code in zip(steps.tolist(), codes, strict=True)]
         return np.array([min(code, highest + 1) for code in ends], np.int64)
 

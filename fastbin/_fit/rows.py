@@ -110,7 +110,7 @@ class Rows:
             labels = labels.view(np.uint8)  # negative ones are above 127, and neither 0 nor 1
         frequencies = NO_WEIGHTS if self.frequencies is None else self.frequencies
         ready = (
-            scores.dtype == np.float64 and scores.flags.c_contiguous and scores.flags.aligned and scores.dtype.isnative
+            scores.dtype == np.float64 and scores.flags.c_contiguous and scores.flags.aligned
             and labels.dtype == np.uint8 and labels.flags.c_contiguous
             and (frequencies.size == 0 or (frequencies.dtype == np.int64 and frequencies.flags.c_contiguous))
         )  # fmt: skip

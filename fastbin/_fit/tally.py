@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
-from fastbin._base.checks import ScoreRange, overflowing_square, refuse_first
+from fastbin._base.checks import ScoreRange, refuse_first
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._core.fit import add_exactly, carry, mean_labels
 from fastbin._fit.histogram import Chunk
@@ -101,16 +101,6 @@ def require_weight(parts: dict[str, Any]) -> None:
         raise InputError("is 0 for every row that a bin averages", remedy, argument="sample_weight")
 
 
-def squares_of(weights: Float64s, first_row: int = 0) -> Float64s:
-    """The doubles w * w; refuses the first weight whose square overflows (a chunk's rows count from `first_row`)."""
-    with np.errstate(over="ignore"):
-        squares = weights * weights
-    if not np.isfinite(squares).all():
-        position = int(np.argmax(~np.isfinite(squares)))
-        raise overflowing_square(float(weights[position]), "sample_weight", first_row + position)
-    return squares
-
-
 # The last bit of the least subnormal is 2**-1074; the greatest double is below 2**1024, sums of 2**62 of them below 2**1086.
 LOWEST_EXPONENT = -1074
 N_LIMBS = (1086 + 1074) // 32 + 2
@@ -141,14 +131,14 @@ class ExactSums:
             chosen = (repeats >> place) & 1 == 1
             self.add(np.ldexp(values[chosen], place), bins[chosen])
 
-    def add_rows(self, bins: Int64s, labels: Array, weights: Float64s, first_row: int = 0) -> None:
-        """Add weighted rows to their bins; those with a negative bin are left out. Errors count rows from `first_row`."""
+    def add_rows(self, bins: Int64s, labels: Array, weights: Float64s) -> None:
+        """Add weighted rows to their bins; those with a negative bin are left out."""
         n = len(self._limbs) // (3 * N_LIMBS)
         for start in range(0, len(weights), BLOCK):
             span = slice(start, start + BLOCK)
             at, w = bins[span], weights[span]
             places = np.where(at < 0, -1, [at, np.where(labels[span] == 1, at + n, -1), at + 2 * n])
-            self.add(np.concatenate([w, w, squares_of(w, first_row + start)]), places.ravel())
+            self.add(np.concatenate([w, w, w * w]), places.ravel())
 
     def __add__(self, other: ExactSums) -> ExactSums:
         total = ExactSums(0)
@@ -287,7 +277,7 @@ def tally_rows(bins: Partition | BinnedModel, rows: Rows) -> Tally:
         else:
             table += np.bincount(cell, minlength=2 * n_bins)
         if sums is not None and rows.weights is not None:
-            sums.add_rows(at, block.labels, rows.weights[span], start)
+            sums.add_rows(at, block.labels, rows.weights[span])
     label_sums = table[1::2].copy()
     return Tally(table[0::2] + label_sums, label_sums, sums)
 

@@ -172,7 +172,6 @@ def count_scores(rows: Rows) -> DistinctScores:
         distinct = ordered[first]
         counts = np.diff(np.append(first, len(ordered)))
         return DistinctScores(distinct, counts, np.searchsorted(ones, distinct, side="right") - np.searchsorted(ones, distinct))
-    rows.n_samples()  # refuses frequencies that cannot be counted
     ordered, (labels, frequencies) = _sorted(scores, rows.frequencies > 0, (labels, rows.frequencies), ())
     first = run_starts(ordered)
     return DistinctScores(ordered[first], np.add.reduceat(frequencies, first), np.add.reduceat(frequencies * labels, first))

@@ -34,7 +34,6 @@ from fastbin._fit.edges import on_fewer_bins, ties_cost_bins
 from fastbin._fit.quantiles import Source
 from fastbin._fit.rows import Rows, check_rows
 from fastbin._fit.segments import CellRows, SortedRuns, fit_segments, sort_into_runs
-from fastbin._fit.tally import squares_of
 from fastbin._model.provenance import of_estimator
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.uniform_mass import UniformMassBinning
@@ -314,7 +313,6 @@ def check_values(given: Given, calibrator: Calibrator, **others: Array) -> Rows:
     score_range = getattr(calibrator, "score_range", UNIT)
     if weights is None or weights.dtype.kind != "f":
         return Rows(check_scores(score_array, score_range), label_array, weights, score_range)
-    squares_of(weights)
     return Rows(check_scores(score_array, score_range), label_array, None, score_range, weights)
 
 
