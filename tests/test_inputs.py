@@ -343,6 +343,7 @@ def test_keys_where_nothing_is_ordered_by_them() -> None:
         ({"seed": -1}, "InputError seed"),
         ({"seed": 0.5}, "InputTypeError seed"),
         ({"scheme": "ums", "split": 1.5}, "InputError split"),
+        ({"scheme": "ums", "split": 1.0}, "InputError: split=1.0 puts"),
         ({"score_range": (1.0, 0.0)}, "InputError score_range"),
         ({"score_range": (0.0, np.inf)}, "InputError score_range"),
         ({"score_range": 5}, "InputTypeError score_range"),

@@ -328,6 +328,11 @@ def test_nodes_are_chosen_each_by_itself() -> None:
             assert [int(column[0]) for column in alone] == [low[at], shift, (span >> shift) + 1]
 
 
+def test_a_node_may_have_one_cell() -> None:
+    node = choose_nodes(np.arange(0, 10**6, 1000), np.array([-(10**9)]), np.array([10**9]), np.array([1]))
+    assert [int(column[0]) for column in node] == [0, 20, 2]  # what the sample fills, and what lies beyond
+
+
 def test_counters_are_emptied_on_the_way() -> None:
     """More rows than the packed counters take at one go, all of them in two cells."""
     from fastbin._core.kernels.quantiles import MAX_PACKED

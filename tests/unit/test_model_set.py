@@ -14,6 +14,7 @@ import pytest
 from wordings import refuses
 
 import fastbin as fb
+from fastbin._fit.calibrator import changed
 
 RNG = np.random.default_rng(12)
 
@@ -58,6 +59,10 @@ def test_the_pool_is_the_last_model() -> None:
     assert POOLED.pool == POOLED[12] == POOLED[-20] == REST
     assert POOLED.numbered == [(-3, SOUTH), (7, NORTH), (None, REST)]
     assert POOLED.models == {-3: SOUTH, 7: NORTH}
+    assert changed(POOLED, lambda model: model) == POOLED
+    P = np.column_stack([SCORES, 1.0 - SCORES])
+    of_classes = fb.multi.ClassWiseBinning(n_bins=2, classes=["b", "a"]).fit(P, np.where(SCORES > 0.5, "b", "a")).model_
+    assert changed(of_classes, lambda model: model) == of_classes
     assert (POOLED.n_models, len(POOLED), POOLED.unknown) == (3, 4, "pool")
     assert True not in POOLED
 

@@ -30,6 +30,7 @@ FALLS = r"labels fall as scores rise: the share of label 1 is .* lower scores an
 CALIBRATORS = [
     fb.CertifiedCalibration(), fb.UniformMassBinning(5), fb.UniformMassBinning(5, scheme="ums"),
     fb.UniformMassBinning(5, ties="random"), fb.ScalingBinning(5, scaler="none"), fb.FixedWidthBinning(5),
+    fb.ScalingBinning(5, scaler="temperature"),
     fb.ExplicitBinning([0.5]), fb.IsotonicCalibration(), fb.IsotonicCalibration(interpolate=True), fb.VennAbers(),
     fb.PlattScaling(), fb.TemperatureScaling(), fb.BetaScaling(), fb.QuadraticScaling(), fb.SplineScaling(),
 ]  # fmt: skip

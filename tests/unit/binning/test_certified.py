@@ -9,7 +9,7 @@ import pytest
 
 import fastbin as fb
 from fastbin._base.ranks import boundary_ranks
-from fastbin._core.fit import step_ranks
+from fastbin._core.fit import pool_steps, step_ranks
 from fastbin.guarantees.step_masses import StepMasses
 from fastbin.intervals import clopper_pearson, sidak
 from fitting import quietly
@@ -206,7 +206,7 @@ def test_weights_move_values_and_void_the_certificate() -> None:
     assert fitted(scores, labels, np.full(2000, 2)) == repeated
 
 
-@pytest.mark.parametrize("n", [60, 1500, 20_000])
+@pytest.mark.parametrize("n", [60, 1500, 2000, 20_000])
 def test_the_default_recentres_from_2000_samples(n: int) -> None:
     scores, labels = sample(n)
     model = fitted(scores, labels)
@@ -231,6 +231,15 @@ def test_a_cap_narrows_the_certificate_by_the_bins_that_strayed() -> None:
     assert 0 < moved.sum() < model.n_bins
     with pytest.raises(fb.InputError, match="recentre is 'cap'; leave importance weights out"):
         fb.CertifiedCalibration(recentre="cap").fit(scores, labels, np.full(4000, 0.5))
+
+
+def test_a_cap_is_on_values_before_they_are_pooled() -> None:
+    rng = np.random.default_rng(400)
+    scores = rng.random(400)
+    labels = rng.random(400) < np.where(scores < 0.5, 0.7 - scores, 0.1 + 0.8 * scores)
+    model, falling = (fitted(scores, labels, recentre="cap", monotone=monotone) for monotone in (True, False))
+    assert (np.diff(falling.values) < 0.0).any()
+    assert model.values.tolist() == pool_steps(falling.values, model.step_counts.astype(np.float64)).tolist()
 
 
 def test_scores_that_labels_do_not_contradict_are_mixed_in() -> None:

@@ -82,6 +82,8 @@ def test_means_are_compared_exactly() -> None:
     assert pool_counts(samples[::-1].copy(), ones[::-1].copy(), *filled) == 1
     samples, ones = np.array([7 * 2**29, 3 * 2**30]), np.array([3 * 2**30, 2**31])  # products of more than 63 bits
     assert pool_counts(samples, ones, *filled) == 1
+    samples, ones = np.array([8_589_934_593, 4_294_967_303]), np.array([3_294_916_953, 2_988_579_416])  # of four halves each
+    assert pool_counts(samples, ones, *filled) == 2
     equal = fb.IsotonicCalibration().fit([0.1, 0.2, 0.3, 0.3], [0, 1, 0, 1], sample_weight=[3, 3, 7, 7])
     assert equal.model_.n_bins == 2
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
+from fastbin._fit.tally import ExactSums, check_counts
 from fresh_python import run_python
 
 N = 200
@@ -85,6 +86,27 @@ def test_batches_are_added_up() -> None:
     batches = [([0.2], [0], [2**52]), ([0.7], [1], [2**52]), ([0.3], [1], [1])]
     with pytest.raises(fb.InputError, match=TOO_MANY):
         fb.UniformMassBinning(1).fit_batches(batches)
+
+
+def test_a_negative_zero_weighs_nothing() -> None:
+    model = fb.UniformMassBinning(1).fit([0.2, 0.7], [0, 1], sample_weight=[-0.0, 2.0]).model_
+    assert model.weight_sums.tolist() == [2.0]
+
+
+def test_limbs_of_exact_sums_stay_small() -> None:
+    """So that no number of terms overflows one."""
+    sums = ExactSums(1)
+    sums.add(np.full(3, 1.0 - 2.0**-53), np.zeros(3, np.int64))
+    for each in (sums, sums + sums):
+        assert each._limbs.max() < 2**32
+
+
+def test_counts_add_up_to_at_most_what_doubles_count() -> None:
+    counts, _ = check_counts([2**53 - 1, 1], [0, 1], 2)
+    assert counts.tolist() == [2**53 - 1, 1]
+    for too_many in ([2**53, 1], [2**62, 2**62, 2**62, 2**62]):  # the latter wrap around to 0
+        with pytest.raises(fb.InputError, match=r"counts adds up to more than 2\*\*53 samples"):
+            check_counts(too_many, [0] * len(too_many), len(too_many))
 
 
 def test_squares_are_added_over_batches() -> None:

@@ -98,6 +98,7 @@ def test_thin_is_what_the_bins_need_too() -> None:
         (fb.UniformMassBinning(30, scheme="ums", split=0.1), 300),
         (fb.UniformMassBinning(30, edges_share=0.25), 236),
         (fb.CertifiedCalibration(30), 59),
+        (fb.CertifiedCalibration(1000), 1999),
         (fb.ScalingBinning(30, scaler="none"), 59),
         (fb.ScalingBinning(30, scaler="none", scheme="split"), 60),
         (fb.ScalingBinning(30, scheme="split"), 90),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fastbin as fb
+from fastbin._core.fit import pool_steps
 from fastbin.scaling.value_maps import MAPS, VALUES, MapCells, fit_map, value_steps
 
 
@@ -90,6 +91,44 @@ def test_two_bins_are_recentred_in_full() -> None:
     scores, counts, ones = of_truth(lambda s: s**3)
     both = [steps_of(scores, counts, ones, (0, 100), values="logistic", recentre=kind) for kind in ("full", "james-stein")]
     assert both[0].tobytes() == both[1].tobytes()
+
+
+def test_three_bins_are_recentred_by_james_and_stein() -> None:
+    scores, counts, ones = of_truth(lambda s: 0.2 + 0.5 * s * s, rows=20)
+    first = np.array([0, 60, 130])
+    none, full, some = (
+        steps_of(scores, counts, ones, first, values="logistic", recentre=kind, monotone=False)
+        for kind in ("none", "full", "james-stein")
+    )
+    rows, labels, means = (np.add.reduceat(column, first) for column in (counts, ones, none * counts))
+    labels, means = labels / rows, means / rows
+    chi2 = ((labels - means) ** 2 * rows / (means * (1.0 - means))).sum()
+    assert np.allclose(some - none, (1.0 - 1.0 / chi2) * (full - none), rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("steps", "counts", "expected"),
+    [
+        ([0.7, 0.9, 1.0, 0.0, 0.9, 1.0], [3, 3, 2, 1, 2, 3], [0.7, *[4.7 / 6] * 3, 0.9, 1.0]),  # 0.7 keeps every bit
+        ([0.7857857007138075, 0.7857857007138074] * 2, [3] * 4, [0.7857857007138074] * 4),  # no mean below both
+        ([0.7387662293765803] * 3 + [0.7387662293765802], [3, 3, 1, 3], [0.7387662293765803] * 4),  # nor below the step before
+    ],
+)
+def test_rounding_moves_no_step(steps: list[float], counts: list[int], expected: list[float]) -> None:
+    assert pool_steps(np.array(steps), np.array(counts, np.float64)).tolist() == expected
+
+
+def test_slopes_of_beta_are_zero_where_labels_fall() -> None:
+    scores, counts, ones = of_truth(lambda s: 1.0 - s)
+    cells = MapCells(scores, counts.astype(np.float64), ones.astype(np.float64), int(counts.sum()), (0.0, 1.0))
+    logits, parameters = fit_map("beta", cells)
+    assert parameters[1:].tolist() == [0.0, 0.0]
+    assert np.ptp(logits) == 0.0
+
+
+def test_a_cell_without_rows_may_be_far_away() -> None:
+    counts, ones = np.array([10.0, 10.0, 0.0]), np.array([5.0, 6.0, 0.0])
+    assert np.isfinite(fit_map("logistic", MapCells(np.array([0.0, 1e-300, 1.0]), counts, ones, 20, None))[0]).all()
 
 
 def test_the_natural_spline_is_linear_beyond_its_knots_and_smooth_at_them() -> None:
