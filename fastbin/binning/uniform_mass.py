@@ -268,7 +268,6 @@ def _checked_numbers(given: UniformMassBinning) -> tuple[int | str, float, float
         remedy = "take scheme 'ums', whose edges come from other samples than those that are averaged"
         raise InputError(f"is {given.cuts!r}, and scheme {scheme!r} cuts at ranks", remedy, argument="cuts", value=given.cuts)
     split = check_unit_interval(CUTS[given.cuts] if given.split is None else given.split, "split")
-    split = split if scheme == "ums" else 0.5
     share = check_unit_interval(given.edges_share, "edges_share", open_left=True)
     if share < 1.0 and (given.ties != "whole" or scheme == "ums"):
         raise InputError(
@@ -355,7 +354,7 @@ class _CheckedUniformMass(NamedTuple):
         if "weight_sums" in parts:  # others have samples
             require_weight(parts)
         if given.ties == "whole" and ties_cost_bins(parts["counts"], parts.get("tie_counts"), n_bins_asked, given.scheme):
-            may_share = given.scheme != "ums" and given.edges_share == 1.0 and parts["n_tied"] > 0
+            may_share = given.scheme != "ums" and given.edges_share == 1.0
             given._warn(on_fewer_bins(n_bins, n_bins_asked, may_share=may_share), stacklevel=4)
         return BinnedModel._of(
             **parts, scheme=given.scheme, n_bins_asked=n_bins_asked, seed=self.seed, delta=self.delta,
