@@ -60,6 +60,8 @@ def test_the_pool_is_the_last_model() -> None:
     assert POOLED.numbered == [(-3, SOUTH), (7, NORTH), (None, REST)]
     assert POOLED.models == {-3: SOUTH, 7: NORTH}
     assert changed(POOLED, lambda model: model) == POOLED
+    refusing, pooling = (fb.ModelSet({7: NORTH}, pool=REST, pooled_cells=[12], unknown=word) for word in ("refuse", "pool"))
+    assert not refusing.same_map(pooling)
     P = np.column_stack([SCORES, 1.0 - SCORES])
     of_classes = fb.multi.ClassWiseBinning(n_bins=2, classes=["b", "a"]).fit(P, np.where(SCORES > 0.5, "b", "a")).model_
     assert changed(of_classes, lambda model: model) == of_classes

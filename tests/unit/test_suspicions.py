@@ -155,6 +155,14 @@ def test_the_tail_is_that_of_fractions() -> None:
             assert fisher_p(n_lower, k, n, n_ones) == pytest.approx(float(Fraction(draws, comb(n, n_lower))), rel=1e-11)
 
 
+def test_frequencies_repeat_rows_around_the_median() -> None:
+    scores, is_one, times = np.array([0.1, 0.2, 0.3]), np.array([True, False, True]), np.array([1, 2, 1])
+    found = around_the_median(scores, is_one, times)
+    repeated = around_the_median(np.repeat(scores, times), np.repeat(is_one, times))
+    assert [column.tolist() for column in found] == [column.tolist() for column in repeated]
+    assert around_the_median(scores[:2], is_one[:2], np.array([1, 1]))[0].tolist() == [1, 1, 0]
+
+
 @pytest.mark.parametrize("n", [10**3, 10**6, MOST_EXACT])
 def test_the_tail_of_many_samples(n: int) -> None:
     for share, deviations in ((0.5, 3), (0.01, 3), (1e-5, 5)):

@@ -153,6 +153,11 @@ def test_a_scaler_and_bins_are_one_file(scaler, samples, tmp_path) -> None:
     assert cal.certificate().epsilon < 0.3
 
 
+def test_bins_keep_how_far_the_scaler_stays_from_0_and_1(samples) -> None:
+    scaler = fb.BetaScaling().fit(*samples)
+    assert fb.FixedWidthBinning(4, scaler=scaler).fit(*samples).model_.clip == scaler.model_.clip > 0.0
+
+
 def test_edges_that_no_scaled_score_reaches_are_left_out() -> None:
     scaler = fb.PlattScaling().fit([0.1, 0.4, 0.5, 0.6, 0.9], [0, 1, 0, 0, 1])
     low, high = scaler.predict([0.0, 1.0])

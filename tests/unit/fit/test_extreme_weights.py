@@ -91,6 +91,8 @@ def test_batches_are_added_up() -> None:
 def test_a_negative_zero_weighs_nothing() -> None:
     model = fb.UniformMassBinning(1).fit([0.2, 0.7], [0, 1], sample_weight=[-0.0, 2.0]).model_
     assert model.weight_sums.tolist() == [2.0]
+    with pytest.raises(fb.InputError, match="sample_weight is 0 for every row that a bin averages"):
+        fb.UniformMassBinning(1).fit([0.2, 0.7], [0, 1], sample_weight=[-0.0, 0.0])
 
 
 def test_limbs_of_exact_sums_stay_small() -> None:

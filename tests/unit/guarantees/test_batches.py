@@ -133,3 +133,10 @@ def test_fits_that_are_refused() -> None:
     for calibrator, rows, population, message in wrong:
         with pytest.raises(fb.InputError, match=message):
             calibrator.fit(*rows, population=population)
+
+
+def test_a_batch_may_have_as_many_rows_as_bins() -> None:
+    model = fb.UniformMassBinning(2).fit([0.2, 0.7], [0, 1], population=[0.2, 0.7]).model_
+    assert (model.n_bins_asked, model.population_counts.sum()) == (2, 2)
+    with pytest.raises(fb.InputError, match=r"scores\[1\] is NaN"):
+        fb.UniformMassBinning(2).fit([0.2, np.nan], [0, 1], population=[0.2, 0.7])
