@@ -14,6 +14,7 @@ from fastbin.guarantees.certificate import ASSUMPTIONS, sentences
 from fastbin.guarantees.law import one_sided_radius
 from fastbin.intervals import clopper_pearson, sidak
 from fastbin.shift import ImportanceWeightedBinning, LabelShift
+from fitting import quietly
 from oracle import REPOSITORY
 
 pytestmark = pytest.mark.filterwarnings("ignore::fastbin.FastbinWarning")
@@ -146,6 +147,8 @@ def test_certified_models_have_the_hull_too_but_not_with_unlabelled_scores() -> 
     assert plain.epsilon < hull.epsilon < 1.02 * plain.epsilon
     assert "Theorems F2 and F4" in hull.theorem
     assert "Theorem F3" in plain.theorem
+    few = quietly(fb.CertifiedCalibration().fit, scores[:500].round(1), labels[:500])
+    assert "Theorems F1, F4, F9 and F19)" in few.certificate().theorem
     assert NO_ATOMS not in hull.assumptions
     pooled = fb.CertifiedCalibration(5).fit(*rows(), unlabelled=rows(500, 1)[0])
     assert "Theorems F3 and F5" in pooled.certificate().theorem

@@ -565,6 +565,29 @@ def test_what_keeps_the_hull() -> None:
     assert shared.certificate() == shared._replace(atom_counts=None).certificate()
 
 
+@pytest.mark.parametrize("alpha", ["1/20", "1/8", "1/5"])
+@pytest.mark.parametrize(("scores", "rest"), [(3, None), (4, 0), (5, None)])
+def test_sets_with_heavy_edges_are_those_of_either_reading(scores: int, rest: int | None, alpha: str) -> None:
+    """At alpha / 2, with the samples that were sure to be at the edge, and without (Theorem F8)."""
+    model, expected = heavy(400, scores), []
+    assert place_of_rest(model) == rest
+    for (r, f, y), count, ones in zip(model.tie_counts.tolist(), model.counts.tolist(), model.label_sums.tolist(), strict=True):
+        x, n = ones + y, count + (r > 0)
+        p_values = [[_p_value(x, n, label, Fraction(1)), _p_value(x - f, n - r, label, Fraction(1))] for label in (0, 1)]
+        expected.append([max(of_label) > Fraction(alpha) / 2 for of_label in p_values])
+    assert guarantees.bin_sets(model, alpha).tolist() == expected
+
+
+def test_sets_of_a_bin_whose_edge_is_not_written_are_about_scores_from_the_edge_up() -> None:
+    """Label 1 has 20 of 201 samples from the edge up, and 20 of the 100 that were not sure to be there."""
+    scores, row = np.repeat(np.arange(4) / 4, [101, 100, 100, 99]), np.arange(400)
+    model = quietly(
+        fb.UniformMassBinning(4).fit, scores, np.where(scores == 0.25, row % 5 == 0, (scores > 0.3) & (row % 2 == 0))
+    ).model_
+    assert place_of_rest(model) == 0
+    assert [bool(guarantees.bin_sets(model, alpha)[0, 1]) for alpha in (0.3, 0.45)] == [True, False]
+
+
 def test_samples_at_heavy_edges_travel_and_are_promised_in_sets() -> None:
     model = heavy()
     for copy in (pickle.loads(pickle.dumps(model)), fb.BinnedModel.from_bytes(model.to_bytes())):

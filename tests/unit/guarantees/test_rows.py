@@ -140,6 +140,8 @@ def test_what_it_is_not_known_for_is_refused() -> None:
     refused(GuaranteeError, "isotonic", fb.IsotonicCalibration().fit(scores, labels).certificate, about=ABOUT)
     averaged = fb.UniformMassBinning(10, scheme="ze").fit(scores, labels)
     refused(GuaranteeError, "averages the row at each edge", averaged.certificate, about=ABOUT)
+    whole = fb.UniformMassBinning(10, scheme="ze").fit(scores.round(2), labels)
+    assert whole.certificate(about=ABOUT).about == ABOUT, "whole groups of equal scores lie above their edge"
     moved = fb.shift.LabelShift(cal, method="known", target_rate=0.2).fit()
     refused(GuaranteeError, "moved to other class rates", moved.certificate, about=ABOUT)
 

@@ -252,6 +252,7 @@ def test_the_size_of_the_weights_of_a_bin_does_not_matter(power: int) -> None:
     np.testing.assert_array_equal(found, expected)
     masses = theory.theorem10(weights, labels, 0.1, 1.0, 1.0, bins=bins)
     np.testing.assert_array_equal(theory.theorem10(weights * scale, labels, 0.1, bounds, 1.0 / bounds, bins=bins), masses)
+    assert theory.theorem10(weights, 0 * labels, 0.1, 1.0, 1e300).tolist() == [[0.0, 1.0]]
 
 
 def test_bounds_that_the_mean_weight_refutes_are_refused() -> None:

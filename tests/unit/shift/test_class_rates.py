@@ -97,16 +97,23 @@ def test_the_rate_has_an_exact_interval(method: str) -> None:
     assert cal.rate_.rate == np.clip(plain.rate_.rate, cal.rate_.lower, cal.rate_.upper)
 
 
-def test_the_intervals_of_bins() -> None:
+@pytest.mark.parametrize(("side", "other"), [("both", "both"), ("upper", "lower"), ("lower", "upper")])
+def test_the_intervals_of_bins(side: str, other: str) -> None:
     cal = moved()
     of_bins, of_source, of_target = twin.parts(0.1, [10 / 3000, 1 / 3000, 1 / len(TARGET) + 1 / 3000])
     lower, upper = rate_ends(Shares.of_rows(np.array(CUTS), SOURCE, LABELS, TARGET), of_target)
     (p_low, p_high), at_source = (
-        clopper_pearson([int(LABELS.sum())], [3000], of_source)[0],
-        cal.source_model_.interval(of_bins),
+        clopper_pearson([int(LABELS.sum())], [3000], of_source, side=other)[0],
+        cal.source_model_.interval(of_bins, side=side),
     )
-    expected = [[twin.moved_odds(low, p_high, lower), twin.moved_odds(high, p_low, upper)] for low, high in at_source]
-    np.testing.assert_allclose(cal.model_.interval(0.1), expected, rtol=1e-9)
+    expected = [
+        [
+            0.0 if side == "upper" else twin.moved_odds(low, p_high, lower),
+            1.0 if side == "lower" else twin.moved_odds(high, p_low, upper),
+        ]
+        for low, high in at_source
+    ]
+    np.testing.assert_allclose(cal.model_.interval(0.1, side=side), expected, rtol=1e-9)
 
 
 def test_a_given_source_rate_takes_no_alpha() -> None:
@@ -160,6 +167,7 @@ def test_a_model_whose_provenance_is_not_known_keeps_them_too() -> None:
         lambda shares: shares["target"].__setitem__(-1, 2499),  # not the scores that the file says
         lambda shares: shares["zeros"].__setitem__(0, 10**6),
         lambda shares: shares["cuts"].__setitem__(0, "a"),
+        lambda shares: shares["cuts"].__setitem__(0, True),
         lambda shares: shares.__setitem__("target", 3),
     ],
 )
