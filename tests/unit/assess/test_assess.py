@@ -506,6 +506,7 @@ def test_promised_curves() -> None:
     for kind, n in (("marginal", 709), ("conditional", 1659)):
         before, after = (float(assess.promised_validity(0.1, size, 10, kind=kind, bound="a-priori")) for size in (n - 1, n))
         assert before < 0.9 <= after
+        assert assess.promised_validity(1.5, n, 10, kind=kind, bound="a-priori") == 1.0
     refused(fb.InputError, "n_samples is 19", assess.promised_validity, 0.1, 19, 10)
     refused(fb.InputError, r"epsilon is -0.1", assess.promised_validity, -0.1, 100, 10)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from checked import cells_of, model_of, samples_of
 from commands import run
 from wordings import refused
@@ -21,6 +22,7 @@ from fastbin import assess
 from fastbin.assess.bin_tests import (
     BoundedMean,
     Frequency,
+    _count_from,
     chance_at_least,
     chance_at_most,
     intervals_of_means,
@@ -287,6 +289,12 @@ def test_models_without_samples_and_unknown_cells_have_no_claim() -> None:
     check = assess.check_certificate(models, scores, labels, cells=cells)
     assert (check.verdict, check.n_samples, check.n_unknown) == ("confirmed", 80000, 20000)
     assert check["b"].verdicts == ("no claim",)
+    few = np.arange(0, len(cells), 400)
+    off = assess.check_certificate(models, scores[few], 1 - labels[few], cells=cells[few])
+    assert off.p_value == 2.0 * min(off["a"].p_value, off[None].p_value) > 0.0
+    shares = [(off[key].n_samples + 1) / (off.n_samples + 3) for key in ("a", None)]
+    sizes = [np.ceil(off[key].samples_to_contradict / share) for key, share in zip(("a", None), shares, strict=True)]
+    assert off.samples_to_contradict == min(sizes) < 1000
     audit = assess.audit_groups(models, scores, labels, np.arange(len(cells)) % 2, cells=cells)
     assert (audit.verdict, audit.n_unknown) == ("confirmed", 20000)
     assert audit["0"].cells == ("a", "a", "b", None)
@@ -321,6 +329,11 @@ def test_the_calibration_set_confirms_nothing() -> None:
     check = assess.check_certificate(models, scores, labels, cells=cells, epsilon=0.3)
     assert (check.verdict, check.is_calibration_set) == ("not contradicted", True)
     assert "are those that a model was fitted to" in str(check)
+    new = np.where(cells == 1, rng.random(4000), scores)
+    again = assess.check_certificate(
+        models, new, np.where(cells == 1, rng.random(4000) < new, labels), cells=cells, epsilon=0.3
+    )
+    assert again.is_calibration_set, "one model was fitted to its rows"
     refused(fb.GuaranteeError, "calibration set", assess.audit_groups, models, scores, labels, cells, cells=cells)
 
 
@@ -578,6 +591,21 @@ def test_intervals_and_tests_are_dual() -> None:
                 assert bound == pytest.approx(0.05, rel=1e-6)
     unseen = BoundedMean(-0.1, 0.1, -0.6, 0.8, 0.4)
     assert intervals_of_means([unseen], np.array([0.0]), np.array([0]), 0.1).tolist() == [[-0.6, 0.8]]
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(-0.1, 0.2), (-0.6, 0.1), (-0.11, 0.8)])
+def test_the_chance_to_confirm_a_mean_is_that_of_intervals_within_the_claim(lower: float, upper: float) -> None:
+    test, count, means = BoundedMean(lower, upper, -0.6, 0.8, 0.4), 400, np.linspace(-0.6, 0.8, 7001)
+    low, high = intervals_of_means([test] * len(means), means * count, np.full(len(means), count), 0.1).T
+    within = means[(low >= lower) & (high <= upper)]
+    ends = (within.max() if upper < 0.8 else 9.0, within.min() if lower > -0.6 else -9.0)
+    chance = float(np.subtract(*scipy.stats.norm.cdf(np.array(ends) / 0.4 * math.sqrt(count))))
+    assert test.confirming(0.05)(count) == pytest.approx(chance, abs=0.01)  # type: ignore[misc]
+    assert 0.1 < chance < 0.95
+
+
+def test_label_sums_are_whole() -> None:
+    assert [_count_from(total, 5) for total in (-0.5, 4.2, 5.0, 5.1)] == [0, 5, 5, 6]
 
 
 def test_what_is_tested_is_label_less_served_value() -> None:

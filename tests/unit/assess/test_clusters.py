@@ -89,6 +89,9 @@ def test_a_known_correlation() -> None:
     found = agreement_of(y - p, cluster)
     assert found.correlation == pytest.approx(0.25, abs=0.01)
     assert found.design_effect == pytest.approx(2.0, abs=0.05)
+    found._replace(design_effect=1.01).warn(1)  # rows that agree a little need no warning, however sure that is
+    with pytest.warns(fb.FastbinWarning, match="rows of a cluster agree"):
+        found.warn(1)
 
 
 # ------------------------------------------------------------------------------------------------- intervals
@@ -188,6 +191,9 @@ def test_labels_that_are_all_alike_have_no_bootstrap() -> None:
     assert found.intervals[0, 0] == 0.0 < found.intervals[0, 1] < 0.3
     assert found.to_dict()["grades"][0]["bootstrap_lower"] is None
     json.dumps(found.to_dict(), allow_nan=False)
+    of_grades = cluster_intervals(np.full(6, 0.1), [0, 1, 0, 1, 1, 0], [0, 0, 1, 1, 2, 2], by=[1, 1, 2, 2, 2, 2])
+    assert np.isnan(of_grades.bootstrap[0]).all(), "one cluster alone"
+    assert not np.isnan(of_grades.bootstrap[1]).any()
 
 
 def test_results_are_shown_in_every_way() -> None:
