@@ -122,7 +122,7 @@ def test_other_methods_are_models_calibrators_or_predictions(model: fb.BinnedMod
     scores, labels = sample(500, seed=6)
     scores[3] = math.nan
     calibrator = fb.UniformMassBinning(n_bins=2).fit(*sample(500, seed=7))
-    predictions = np.full(500, 0.3)
+    predictions = np.where(np.isnan(scores), math.nan, 0.3)  # none for the row that is left out
     found = assess_model(model, scores, labels, others={"two": calibrator, "same": calibrator.model_, "constant": predictions})
     assert [card.name for card in found.scorecards] == ["score itself", "calibrated", "two", "same", "constant"]
     assert found.others[0].ece == found.others[1].ece

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
-from wordings import refuses
+from wordings import refused, refuses
 
 import fastbin as fb
 from fastbin.assess import Validation
-from fastbin.report import predictions_page
+from fastbin.report import predictions_page, recheck
 from fastbin.report.recheck import changes
 
 pytest.importorskip("matplotlib")
@@ -110,6 +110,24 @@ def test_earlier_reports_in_a_row_are_looks() -> None:
     assert "Looks this page names no earlier look" in plain(fb.report.render_report(found[2]))
     assert "Looks 2, with" in plain(fb.report.render_report(found[2], before=found[1]))
     refuses("InputTypeError before[1]", fb.report.render_report, found[2], before=[found[0], 5])
+
+
+def test_the_same_rows_asked_otherwise_are_a_look() -> None:
+    counts = {"prediction": [0.1, 0.2], "n": [100, 50], "ones": [9, 10]}
+    first, other = fb.assess.assess_counts(counts), fb.assess.assess_counts(counts, test_level=0.1)
+    assert recheck.Looks.at(recheck.since(first.to_dict(), first).to_dict()) == (1, 0.05)
+    assert "Looks 2, with" in plain(fb.report.render_report(other, before=first))
+    second = recheck.since(first.to_dict(), other).to_dict()
+    assert recheck.Looks.at(second) == (2, pytest.approx(0.15))
+    assert recheck.as_one([other, second]) == second, "which names the report before it"
+    second["source"]["before"]["looks"] = 0
+    refused(fb.FormatError, "source.before.looks is 0", recheck.Looks.at, second)
+
+
+def test_a_difference_is_shown_in_80_letters() -> None:
+    assert str(recheck.FigureDifference("n", "a" * 78, "b" * 79)) == (
+        f'n is "{"a" * 78}" in the report, and "{"b" * 76}... was computed'
+    )
 
 
 def test_before_is_about_predictions(found: Validation) -> None:
