@@ -509,6 +509,8 @@ def test_a_class_that_is_missing_is_named() -> None:
     trained = GaussianNB().fit(X, Y)
     with pytest.raises(fb.InputError, match=r"y\[3\] is 2, and the frozen estimator knows the classes \[0, 1\]"):
         CalibratedClassifier(FrozenEstimator(trained)).fit(X[:5], [0, 1, 0, 2, 1])
+    with pytest.raises(fb.InputError, match=r"y\[3\] is 2"):
+        CalibratedClassifier(FrozenEstimator(trained)).fit(X[:5], [0, 1, 0, 2, 1], [0, 1, 0, 1, 1])
     one_class = CalibratedClassifier(FrozenEstimator(trained)).fit(X[:50], np.ones(50, int))
     assert one_class.classes_.tolist() == [0, 1]
 
@@ -534,8 +536,9 @@ def test_the_seed_of_a_fit_is_kept(given: Any) -> None:
 
 
 def test_a_seed_is_drawn_anew_for_each_fit() -> None:
-    seeds = {CalibratedClassifier(GaussianNB()).fit(X[:200], Y[:200]).random_state_ for _ in range(5)}
-    assert len(seeds) > 1
+    for state in (None, np.random.RandomState(0)):
+        seeds = {CalibratedClassifier(GaussianNB(), random_state=state).fit(X[:200], Y[:200]).random_state_ for _ in range(5)}
+        assert len(seeds) > 1
 
 
 # ------------------------------------------------------------------------------------------------- folds without a class
@@ -586,6 +589,14 @@ def test_models_of_folds_say_why_they_promise_nothing() -> None:
     one = CalibratedClassifier(GaussianNB(), cv=3).fit(X, Y).model_
     with pytest.raises(fb.GuaranteeError, match=r"keep them; fit again \(the model's note: cv was given"):
         one.predict_interval([0.5])
+
+
+def test_vectors_are_certified_by_one_bound_on_both_sides() -> None:
+    clf = CalibratedClassifier(GaussianNB(), random_state=0).fit(X3, Y3)
+    assert clf.certificate(bound="clopper-pearson", side="both") == clf.certificate()
+    for argument, value in (("kind", "marginal"), ("bound", "hull"), ("side", "upper")):
+        with pytest.raises(fb.InputError, match=f"^{argument} is '{value}'; choose one of "):
+            clf.certificate(**{argument: value})
 
 
 def test_vectors_take_no_venn_predictor() -> None:

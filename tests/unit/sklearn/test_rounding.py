@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 import fastbin as fb
-from fastbin.sklearn.calibrating import BITS, half_a_step_down, rounded
+from fastbin.sklearn.calibrating import BITS, CalibrationRows, half_a_step_down, rounded
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False, min_value=-1e200, max_value=1e200)
 
@@ -33,6 +33,13 @@ def test_a_moved_edge_is_the_rounding_of_a_score(scores: list[float], ulps: int)
     np.testing.assert_array_equal(
         np.searchsorted(moved, near, side="right"), np.searchsorted(edges, rounded(near), side="right")
     )
+
+
+def test_rounding_leaves_the_predicted_class() -> None:
+    scores = np.repeat([[0.2, 0.4, 0.4 + 1e-15], [0.5, 0.3, 0.2]], 60, axis=0)
+    rows = CalibrationRows(scores, np.repeat([2, 0], 60), np.arange(3), None, "top-label")
+    model = rows.fit(fb.FixedWidthBinning(1), rounded(scores)).model_
+    assert [model[key].n_samples for key in range(3)] == [60, 0, 60]
 
 
 def test_rounding_keeps_bits() -> None:

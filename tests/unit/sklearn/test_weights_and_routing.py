@@ -124,6 +124,10 @@ def test_repetitions_are_drawn_one_by_one() -> None:
     expected = 250 * shares * (1 - shares) * 750 / 999
     np.testing.assert_allclose(mean, 250 * shares, atol=4 * np.sqrt(expected.max() / 300))
     np.testing.assert_allclose(variance, expected, rtol=0.35)
+    for part in draw_held_out(Subset(np.arange(3), np.array([1, 1000, 1])), 0.25, draws, frequencies=True):
+        assert (part.weights > 0).all(), "a row is in the parts that have some of it"
+    most = Subset(np.arange(2), np.array([10**9 - 2, 1]))
+    assert sum(part.weights.sum() for part in draw_held_out(most, 0.25, draws, frequencies=True)) == 10**9 - 1
 
 
 def test_counted_tables_are_certified() -> None:
