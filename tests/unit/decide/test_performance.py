@@ -64,6 +64,7 @@ def test_bernstein_is_above_the_binomial_tail() -> None:
     from scipy.stats import binom
 
     for n, p, level in ((50, 0.5, 0.05), (400, 0.01, 0.01), (20, 0.9, 0.2)):
+        assert bernstein_slack(p, 0.3, 2.0) == pytest.approx(2.0 * math.sqrt(p) + 0.2)
         slack = bernstein_slack(p * (1 - p) / n, 1 / n, math.log(1 / level))
         assert binom.sf(math.floor(n * (p + slack)), n, p) <= level
 

@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from wordings import refused
 import fastbin as fb
 from fastbin import GuaranteeError, InputError, guarantees, intervals
 from fastbin._fit.tally import linf_isotonic
+from fastbin.guarantees.certificate import radii_of, sentences
+from fastbin.guarantees.evidence import atoms_of, has_edges_of_others, require_interior
 from oracle import Case, cases, close, number
 from reference import bounds as reference
 from reference import formulas
@@ -188,11 +191,69 @@ def test_ties_at_the_edges_are_harmless_where_the_edges_come_from_other_samples(
     assert told not in guarantees.certify(model).assumptions
     for scheme, ties in (("umd", "upper"), ("ze", "upper"), ("umb", "lower")):
         assert told in guarantees.certify(uniform_mass(scheme=scheme, ties=ties)).assumptions
+    for ties in ("random", "isolate"):
+        assert sentences("keys")[0] in guarantees.certify(uniform_mass(ties=ties)).assumptions
 
 
 def test_collapsed_bins_with_boundary_labels_are_refused() -> None:
     with pytest.raises(GuaranteeError, match="asked for 12 bins and has 10: which bins hold boundary labels cannot be known"):
         guarantees.certify(uniform_mass(scheme="ze", n_bins_asked=12))
+
+
+def test_boundary_labels_of_full_and_empty_bins() -> None:
+    model = fitted([10, 0, 0, 3], [10, 10, 0, 9], scheme="ze", n_samples=29)
+    of_nine = intervals.clopper_pearson([9, 0], [9, 9], intervals.sidak(0.1, 3))
+    found = guarantees.interval(model, 0.1)
+    np.testing.assert_array_equal(found[:3], [of_nine[0], of_nine[1], [0.0, 1.0]])
+    assert guarantees.certify(model).uncovered_bins == (2,)
+    for reading in require_interior(model).readings:
+        assert ((reading.label_sums >= 0) & (reading.label_sums <= reading.counts)).all()
+
+
+def test_radii_end_where_the_scale_does() -> None:
+    ends, high, delta = np.array([[0.5, 1.0]]), np.array([0.9]), 0.3
+    assert radii_of(ends, high, high, delta, np.array([True]), "ratio").tolist() == [2.0]
+    assert radii_of(np.array([[0.0, 1.0]]), high, high, delta, np.array([True])).tolist() == [1.0]
+
+
+def test_an_empty_bin_may_be_as_wrong_as_its_value_allows() -> None:
+    """So the calibration error of values of 0.1 and 0.9 in it has one bound, and that of one half a smaller one."""
+    tally = {"scheme": "fixed-width", "n_samples": 800, "ties": "none"}
+    models = [fitted([100, 0, 300], [400, 0, 400], values=np.array([0.25, value, 0.75]), **tally) for value in (0.1, 0.9, 0.5)]
+    for bound in ("data", "a-priori"):
+        low, high, half = (guarantees.certify(model, kind="ece", bound=bound).epsilon for model in models)
+        assert low == high > half
+    assert guarantees.certify(models[0], kind="ece", bound="hoeffding").uncovered_bins == (1,)
+    assert guarantees.certify(models[0], kind="ece").uncovered_bins == ()
+
+
+def test_samples_that_placed_edges_are_not_of_the_masses() -> None:
+    found = {
+        guarantees.certify(fitted([50] * 20, [100] * 20, scheme=scheme, ties="none", n_samples=n), kind="ece").epsilon
+        for scheme, n in (("ums", 2500), ("fixed-width", 2000))
+    }
+    assert len(found) == 1
+
+
+def test_a_radius_that_random_counts_choose_has_less_of_alpha() -> None:
+    """Two bins of three that were asked for: their counts were not known before the data."""
+    for asked, alpha in ((2, 0.1), (3, 0.09)):
+        found = guarantees.certify(uniform_mass(399, 2, n_bins_asked=asked), kind="ece", bound="a-priori").epsilon
+        assert found == guarantees.exact_radius(199, intervals.sidak(alpha, 2))
+
+
+def test_edges_have_samples_of_their_own_where_each_bin_leaves_one_out() -> None:
+    for left_out, of_others in ((1, False), (2, True)):
+        model = fitted([5, 9], [20, 20], scheme="scaling-binning", n_samples=40 + left_out)
+        assert has_edges_of_others(model) == of_others
+
+
+def test_an_eighth_of_a_bin_at_its_edge_is_counted_apart() -> None:
+    for sure, count, is_parted in ((5, 40, True), (5, 41, False), (1, 2, False), (2, 16, True)):
+        ties, atoms = np.array([[0, 0, 0], [sure, 1, 0]]), np.array([[0, 0], [sure + 1, 1]])
+        plain = vars(fitted([9, 1], [50, count - 1], ties="whole", scheme="umd"))
+        found = atoms_of(SimpleNamespace(**plain, edges_share=1.0, tie_counts=ties, atom_counts=atoms))  # type: ignore[arg-type]
+        assert (found is not None and found.sure.tolist() == [0, sure]) == is_parted
 
 
 def test_nothing_to_certify_and_bad_words() -> None:

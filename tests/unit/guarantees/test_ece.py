@@ -20,6 +20,13 @@ from fastbin.guarantees.law import _mean_deviations, ece_bound_before
 from fastbin.intervals import clopper_pearson, sidak
 
 
+def test_bins_of_a_hundred_samples_have_a_bound_of_their_own() -> None:
+    for n, has_own in ((1009, True), (1008, False)):
+        model = fb.CertifiedCalibration(n_bins=10).fit(np.arange(n) / n, np.arange(n) % 7 == 0).model_
+        assert model.counts.min() == 99 + has_own
+        assert ("Theorem F13" in model.certificate(kind="ece").theorem) == has_own
+
+
 def mean_deviation(n: int, p: float) -> float:
     """E|X / n - p| for X ~ Binomial(n, p), by its definition."""
     law = [math.comb(n, x) * p**x * (1.0 - p) ** (n - x) for x in range(n + 1)]

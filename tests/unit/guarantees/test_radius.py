@@ -79,6 +79,13 @@ def test_the_common_radius_of_many_different_counts_takes_seconds() -> None:
     assert 0.5 * guarantees.exact_radius(300, level) < radius < guarantees.exact_radius(300, level)
 
 
+def test_sums_as_far_as_the_radius_are_within_it() -> None:
+    """Also where 2 n times the double next to k / (2 n) is rounded to less than k, as for n = 11 and k = 15."""
+    sizes = np.arange(1.0, 101.0)[:, None]
+    widths = np.arange(201.0)
+    np.testing.assert_array_equal(law._accepted(sizes, widths / (2.0 * sizes)), np.broadcast_to(widths, (100, 201)))
+
+
 def test_few_frequencies_and_a_coarser_grid_find_the_maximum_of_all() -> None:
     rng = np.random.default_rng(8)
     counts = np.floor(np.exp(rng.uniform(math.log(2), math.log(20_000), 300)))

@@ -321,6 +321,9 @@ def test_where_there_is_no_such_promise() -> None:
     no_promise("a key decides", fb.UniformMassBinning(5, ties="random", delta=0.1).fit(scores, labels))
     no_promise("'quadratic' rises everywhere", fb.QuadraticScaling().fit(scores, labels))
     no_promise("'logistic' rises everywhere", fb.PlattScaling().fit(scores, 1 - labels))
+    for falls in ((-0.5, 1.0, 0.0), (1.0, -0.5, 0.0)):
+        of = fb.BinnedModel.from_parts(edges=[], values=[], kind="smooth", map="beta", map_parameters=falls)
+        no_promise("'beta' rises everywhere", of)
     for other in (
         fb.FixedWidthBinning(3).fit(scores, labels), fb.CertifiedCalibration().fit(scores[:19], labels[:19]),
         fb.CertifiedCalibration().fit(scores, labels, sample_weight=scores + 0.5),

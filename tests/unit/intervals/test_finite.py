@@ -12,7 +12,14 @@ from reference.plans import ones_of_batch
 
 @pytest.mark.parametrize(
     ("size", "count", "ones", "level", "ends"),
-    [(100, 40, 13, 0.05, [22, 45]), (1000, 300, 0, 0.1, [0, 8]), (50, 50, 7, 0.05, [7, 7]), (9, 0, 0, 0.1, [0, 9])],
+    [
+        (100, 40, 13, 0.05, [22, 45]),
+        (1000, 300, 0, 0.1, [0, 8]),
+        (50, 50, 7, 0.05, [7, 7]),
+        (9, 0, 0, 0.1, [0, 9]),
+        (4, 1, 0, 0.5, [0, 3]),
+        (4, 1, 1, 0.5, [1, 4]),
+    ],  # a chance of 1/4 counts as likely, however it is rounded
 )
 def test_vectors(size: int, count: int, ones: int, level: float, ends: list[int]) -> None:
     assert label_sums_of_batch([ones], [count], [size], level).tolist() == [ends]
@@ -51,3 +58,4 @@ def test_large_batches_lose_no_digits() -> None:
     ends = rates_of_batch([30_000], [count], [size], 0.05)
     np.testing.assert_allclose(ends, clopper_pearson([30_000], [count], 0.05), rtol=1e-6)
     assert label_sums_of_batch([300_000], [10**6], [10**6], 0.05).tolist() == [[300_000, 300_000]]
+    assert label_sums_of_batch([3], [10], [10**6], 1e-20)[0, 0] == 3  # that all three were drawn has a chance of 7e-16
