@@ -11,9 +11,11 @@ import pytest
 from wordings import refuses
 
 import fastbin as fb
+from fastbin._base.checks import MOST_EVENT_BYTES
 from fastbin._model.view import facts
 from fastbin.cli._show import facts as sentences
-from fastbin.multi import ClassWiseBinning, TopLabelBinning
+from fastbin.multi import ClassWiseBinning, TopLabelBinning, classes
+from fastbin.multi.cells import binary_method
 from fitting import bare
 
 RNG = np.random.default_rng(20)
@@ -331,3 +333,26 @@ def test_auto_is_true_where_bins_have_no_known_size_and_where_no_class_may_be_po
 def test_per_class_is_one_of_three(value: Any) -> None:
     refuses("InputError per_class", TopLabelBinning(per_class=value).fit, P, Y)
     assert TopLabelBinning(per_class=np.bool_(False)).fit(P, Y).model_.n_models == 1  # type: ignore[arg-type]
+
+
+def test_every_class_has_its_share_of_the_level_of_falling_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels, own = [], classes.fit_named
+
+    def spy(calibrator: Any, rows: Any, name: str, told: Any, level: float, event: str) -> Any:
+        levels.append(level)
+        return own(calibrator, rows, name, told, level, event)
+
+    monkeypatch.setattr(classes, "fit_named", spy)
+    ClassWiseBinning(n_bins=2).fit(np.random.default_rng(0).dirichlet([1] * 4, 40), np.arange(40) % 4)
+    assert levels == [classes.LEVEL / 4] * 4
+
+
+def test_the_longest_name_of_a_class_is_an_event() -> None:
+    longest = "a" * MOST_EVENT_BYTES
+    assert [classes._event_of_class(key) for key in (longest, f"{longest}a", 7)] == [longest, "", "7"]
+
+
+def test_a_class_of_its_own_has_one_and_a_half_times_the_samples_of_a_bin() -> None:
+    """Rounded up."""
+    method, needed = binary_method(None).within_epsilon(5000)
+    assert (method.fewest_per_bin, needed) == (385, 578)

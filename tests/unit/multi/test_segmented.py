@@ -15,6 +15,37 @@ from fastbin._fit.rows import Rows
 from fastbin.multi.cells import fit_named
 from fitting import bare
 
+
+def test_rows_with_weights_find_their_segment_among_many() -> None:
+    rng = np.random.default_rng(0)
+    segments = rng.permutation(np.repeat(np.arange(300), 2))
+    labels, weights = segments % 2, rng.integers(1, 4, 600)
+    model = (
+        fb.multi.SegmentedBinning(fb.FixedWidthBinning(1), min_points=1).fit(rng.random(600), labels, segments, weights).model_
+    )
+    assert [model[key].n_samples for key in range(300)] == np.bincount(segments, weights).tolist()
+    assert [float(model[key].values[0]) for key in range(300)] == [float(key % 2) for key in range(300)]
+
+
+def told_of(calibrator: Any, scores: Any, labels: Any) -> list[str]:
+    """The warnings of a fit of two segments."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fb.multi.SegmentedBinning(calibrator).fit(scores, labels, np.arange(len(scores)) % 2)
+    return [str(each.message) for each in told]
+
+
+def test_falling_labels_are_told_where_they_are_hardly_meant() -> None:
+    """Scores that are hard labels are told as such, and scores beyond probabilities may fall as they like."""
+    scores = np.random.default_rng(0).random(2000)
+    assert any("labels fall as scores rise" in text for text in told_of(fb.UniformMassBinning(4), scores, scores < 0.5))
+    assert told_of(fb.UniformMassBinning(4, score_range=(0.0, 5.0)), 5.0 * scores, scores < 0.5) == []
+    hard = np.repeat([0.0, 1.0], 400)
+    told = told_of(fb.UniformMassBinning(4), hard, 1.0 - hard)
+    assert any("all scores are exactly 0 or 1" in text for text in told)
+    assert not any("labels fall" in text for text in told)
+
+
 RNG = np.random.default_rng(20)
 N = 600
 SCORES = RNG.random(N)

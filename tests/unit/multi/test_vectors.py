@@ -181,6 +181,10 @@ def test_the_certificate_of_the_population_needs_other_rows() -> None:
     cal = VectorCalibration(n_bins=3).fit(P, Y, unlabelled=other)
     vector = cal.model_.vector
     rest = other[np.arange(3000) % 5 != 0]
+    again = np.where(np.arange(3000)[:, None] % 5 == 0, other, other[::-1])
+    same_edges = VectorCalibration(n_bins=3).fit(P, Y, unlabelled=again).model_.vector
+    np.testing.assert_array_equal(same_edges.edges, vector.edges)
+    assert (same_edges.unlabelled != vector.unlabelled).any()
     served = cal.predict(rest)
     bins = np.searchsorted(vector.edges[0], rest[:, 0], "right")
     for b in range(3):
