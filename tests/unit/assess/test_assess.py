@@ -170,6 +170,7 @@ def test_brier_and_log_loss_by_hand() -> None:
     assert assess.log_loss([0.0, 1.0], [0, 1]) == 0.0
     assert math.copysign(1.0, assess.log_loss([0.0, 1.0], [0, 1])) == 1.0
     assert assess.log_loss([0.0, 0.5], [1, 1]) == math.inf
+    assert assess.log_loss([1e-20], [0]) == 1e-20
 
 
 def test_scores_agree_with_scikit_learn() -> None:
