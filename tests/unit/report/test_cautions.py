@@ -78,6 +78,17 @@ def test_samples_of_one_law_seldom_differ() -> None:
     assert p_homogeneous(np.array([[500, 500], [400, 600]])) < SURPRISING
     assert p_homogeneous(np.array([[100] * 10, [100] * 8 + [160, 40]])) < SURPRISING
     assert p_homogeneous(np.array([[0, 0], [3, 4]])) == 1.0
+    assert p_homogeneous(np.array([[5, 50], [2**52, 2**52]])) == 1.0, "more samples than doubles can count"
+
+
+def test_keys_may_divide_tied_scores_in_other_shares() -> None:
+    scores = np.repeat([0.2, 0.4, 0.6, 0.8], 500)
+    labels = np.arange(2000) % 2
+    model = fb.UniformMassBinning(3, ties="random", seed=0).fit(scores, labels).model_
+    found = assess_model(model, scores, labels, tie_keys=np.zeros(2000))
+    assert model.n_tied
+    assert p_homogeneous(np.stack([model.counts, found.bin_counts])) < SURPRISING
+    assert not any("spread over the bins" in caution for caution in found.cautions)
     assert p_homogeneous(np.array([[2**53] * 2, [400, 600]])) == 1.0  # doubles do not tell
     spread = np.array([[200] * 10, [200 + 50 * (-1) ** k for k in range(10)]])  # no column stands out
     assert p_homogeneous(spread) == pytest.approx(chi2_contingency(spread).pvalue, rel=1e-9)

@@ -13,7 +13,17 @@ import pytest
 
 import fastbin as fb
 from fastbin.report import assess_model, render_report
-from fastbin.report.filing import MOST_FILES, SIGNERS, Filing, digest_of_counts, digest_of_files, document, signatures
+from fastbin.report.filing import (
+    MOST_FILES,
+    SIGNERS,
+    UNFOLDED,
+    Filing,
+    digest_of_counts,
+    digest_of_files,
+    document,
+    signatures,
+    unless_long,
+)
 from fastbin.report.page import counts_digest, report_dict
 
 pytest.importorskip("matplotlib")
@@ -23,6 +33,11 @@ FILED: dict[str, Any] = {
     "files": {"test.csv": DIGEST}, "columns": {"scores": "p", "labels": "y", "P[0]": "a", "P[1]": "b"}, "n_rows": 1234,
     "prepared_by": "J. <Doe>", "role": "Validation", "date": datetime.date(2026, 1, 2),
 }  # fmt: skip
+
+
+def test_long_tables_are_folded() -> None:
+    assert unless_long(UNFOLDED, "bins", "<table>") == "<table>"
+    assert "41 bins" in unless_long(UNFOLDED + 1, "bins", "<table>")
 
 
 @pytest.fixture(scope="module")

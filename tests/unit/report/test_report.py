@@ -238,7 +238,7 @@ def test_a_method_without_guarantee_says_why(model: fb.BinnedModel) -> None:
 
 def test_small_and_empty_bins_are_named() -> None:
     model = fb.BinnedModel.from_parts(
-        edges=[0.25, 0.5, 0.75], values=[0.1, 0.5, 0.4, 0.9], counts=[100, 0, 12, 100], label_sums=[10, 0, 5, 90],
+        edges=[0.25, 0.5, 0.75], values=[0.1, 0.5, 0.4, 0.9], counts=[100, 0, 12, 30], label_sums=[10, 0, 5, 27],
         scheme="fixed-width", n_bins_asked=5,
     )  # fmt: skip
     told = cautions(model, np.linspace(0.0, 0.7, 300), np.arange(300) % 2)
@@ -521,6 +521,9 @@ def test_a_certificate_that_excludes_neither_end_is_told() -> None:
     scores = rng.random(20_000)
     rare = fb.UniformMassBinning(5).fit(scores, rng.random(20_000) < 1e-3).model_
     assert "excludes a frequency of 0 in no bin" in cautions(rare, scores[:500], np.arange(500) % 2)
+    for side, end in (("lower", "0"), ("upper", "1")):  # the other end is that of the scale
+        found = assess_model(of_few, scores[:500], np.arange(500) % 2, side=side)
+        assert any(f"excludes a frequency of {end} in no bin" in each for each in found.cautions)
     assert rare.certificate(alpha=0.1).epsilon >= rare.values.max()
     plain = fb.UniformMassBinning(5).fit(scores, rng.random(20_000) < scores).model_
     assert "excludes" not in cautions(plain, scores[:500], rng.random(500) < scores[:500])
@@ -536,11 +539,19 @@ def test_small_numbers_are_not_shown_as_0() -> None:
     assert 0.0 < float(numbers["expected calibration error"]) < 0.001
 
 
+def test_labels_of_another_event_are_refused_though_nothing_is_tested() -> None:
+    scores, labels = np.linspace(0.0, 1.0, 100), np.resize(["late", "paid"], 100)
+    model = fb.UniformMassBinning(2).fit(scores, labels, positive="late").model_
+    with pytest.raises(fb.InputError, match=r"^positive is 'paid'"):
+        assess_model(model, scores, labels, positive="paid", sample_weight=scores + 0.5)
+
+
 def test_bins_that_a_promise_leaves_out_decide_nothing() -> None:
     rng = np.random.default_rng(0)
     scores = rng.random(300) * 0.5
     with pytest.warns(fb.FastbinWarning, match="hold no sample"):
         model = fb.ExplicitBinning([0.25, 0.5, 0.75]).fit(scores, np.arange(300) % 150 == 0).model_
     assert "excludes a frequency of 0 in no bin" in cautions(model, scores, np.arange(300) % 2)
-    certain = fb.UniformMassBinning(5).fit(scores, np.zeros(300)).model_
-    assert all("excludes" not in each for each in assess_model(certain, scores, np.arange(300) % 2, side="lower").cautions)
+    for label, side in ((0, "lower"), (1, "upper")):
+        certain = fb.UniformMassBinning(5).fit(scores, np.full(300, label)).model_
+        assert all("excludes" not in each for each in assess_model(certain, scores, np.arange(300) % 2, side=side).cautions)

@@ -70,6 +70,17 @@ def test_rows_that_cannot_be_scored_and_cells_that_are_unknown(models: fb.ModelS
     assert assessed.check.n_samples == 2976
     assert any("20 test samples are of cells that the set does not know" in caution for caution in assessed.cautions)
     assert any("1 of 3 cells without a model of their own" in caution for caution in assessed.cautions)
+    unknown = assess_model(models, scores[10:30], LABELS[TESTED][10:30], cells=cells[10:30])
+    assert (unknown.check, unknown.verdict, unknown.n_unknown) == (None, "not tested", 20)
+
+
+def test_scores_beyond_the_range_of_a_model_that_clips_are_kept() -> None:
+    scores, labels = SCORES[:400], LABELS[:400]
+    clips, refuses_them = (
+        fb.UniformMassBinning(3, out_of_range=rule).fit(scores, labels).model_ for rule in ("clip", "refuse")
+    )
+    found = assess_model(fb.ModelSet({"a": clips, "b": refuses_them}), scores + 0.5, labels, cells=np.resize(["a", "b"], 400))
+    assert found.left_out == (0, int((scores[1::2] > 0.5).sum()))
 
 
 def test_weights(models: fb.ModelSet) -> None:
