@@ -29,7 +29,8 @@ from wordings import refuses
 
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
-from fastbin.sklearn.training import Subset, seed_of_draws
+from fastbin.sklearn.calibrated_classifier import columns_of, keys_of
+from fastbin.sklearn.training import Subset, folds_of, seed_of_draws
 
 X, Y = make_classification(2000, n_features=8, flip_y=0.3, random_state=0)
 X3, Y3 = make_classification(3000, n_features=8, n_informative=5, n_classes=3, flip_y=0.3, random_state=0)
@@ -511,6 +512,8 @@ def test_a_class_that_is_missing_is_named() -> None:
         CalibratedClassifier(FrozenEstimator(trained)).fit(X[:5], [0, 1, 0, 2, 1])
     with pytest.raises(fb.InputError, match=r"y\[3\] is 2"):
         CalibratedClassifier(FrozenEstimator(trained)).fit(X[:5], [0, 1, 0, 2, 1], [0, 1, 0, 1, 1])
+    assert columns_of(np.array(["a", "b", "a"]), np.arange(3), np.array(["b", "a"])).tolist() == [1, 0, 1]
+    assert keys_of(np.array(["", "a", "b"])) == [0, 1, 2], "a key is not empty"
     one_class = CalibratedClassifier(FrozenEstimator(trained)).fit(X[:50], np.ones(50, int))
     assert one_class.classes_.tolist() == [0, 1]
 
@@ -533,6 +536,18 @@ def test_the_seed_of_a_fit_is_kept(given: Any) -> None:
     np.testing.assert_array_equal(again.estimator_.predict_proba(X), clf.estimator_.predict_proba(X))
     assert clf.get_params()["random_state"] is state
     assert calibrator.seed is None
+
+
+def test_folds_are_ascending_in_whatever_order_a_splitter_names_rows() -> None:
+    class Backwards:
+        def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+            yield np.array([3, 2]), np.array([1, 0])
+
+        def get_n_splits(self, *_: Any) -> int:
+            return 1
+
+    ((train, test),) = folds_of(X[:4], Y[:6], np.array([0, 1, 4, 5]), Backwards())
+    assert (train.tolist(), test.tolist()) == ([4, 5], [0, 1])
 
 
 def test_a_seed_is_drawn_anew_for_each_fit() -> None:

@@ -43,6 +43,27 @@ class TwoClassTree(TwoClasses, DecisionTreeClassifier):
     pass
 
 
+INPUT_TAGS = ("sparse", "allow_nan", "pairwise", "string", "categorical", "positive_only")
+
+
+class Unusual(LogisticRegression):
+    """A classifier that has the tags which others lack, and lacks those that they have."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.no_validation = tags.non_deterministic = True
+        for name in INPUT_TAGS:
+            setattr(tags.input_tags, name, not getattr(tags.input_tags, name))
+        return tags
+
+
+def test_the_tags_of_the_estimator_are_handed_on() -> None:
+    found, usual = (each.__sklearn_tags__() for each in (fb.sklearn.CalibratedClassifier(Unusual()), LogisticRegression()))
+    assert (found.no_validation, found.non_deterministic) == (True, True)
+    for name in INPUT_TAGS:
+        assert getattr(found.input_tags, name) != getattr(usual.input_tags, name), name
+
+
 def is_same_problem() -> bool:
     """Whether the order of rows changes nothing about the two classes that checks make for such a classifier.
 
