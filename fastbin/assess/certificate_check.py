@@ -304,14 +304,16 @@ class Promise(NamedTuple):
     def within(
         cls, model: BinnedModel, radii: Float64s, is_claimed: Bools, test_level: float, power: float, side: str = "both"
     ) -> Promise:
-        """The promise that what is served in the claimed bins is within these radii of the truth, or that of one side."""
+        """The promise that what is served in the claimed bins is within these radii of the truth, or that of one side.
+
+        The radii of other bins are 1, so that their claims are all that is possible.
+        """
         if model.has_steps:
             tests = tests_of_averages(model, radii, side)
             return cls(model, claims_on_averages(tests), is_claimed, tests, test_level, power, side)
         low, high = served_ends(model).T
         radii_of_bins = np.broadcast_to(radii, low.shape)
         claims = opened(np.stack([np.maximum(high - radii, 0.0), np.minimum(low + radii, 1.0)], axis=1), side)
-        claims[~is_claimed] = 0.0, 1.0
         empty = claims[:, 0] > claims[:, 1]
         if empty.any():
             b = int(np.argmax(empty))

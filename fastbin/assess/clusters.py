@@ -130,7 +130,7 @@ class Agreement(NamedTuple):
 
     def __str__(self) -> str:
         chosen = "" if self.seed is None else f"; one row of each was taken, by seed {self.seed}"
-        worth = f"{max(1, int(self.n_rows / self.design_effect)):,}"
+        worth = f"{int(self.n_rows / self.design_effect):,}"
         return (
             f"{self.n_rows:,} rows of {self.n_clusters:,} clusters, whose intracluster correlation is {self.correlation:.3f}: "
             f"the design effect is {self.design_effect:.3g}, and they tell about as much as {worth} independent rows{chosen}"

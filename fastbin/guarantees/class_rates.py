@@ -94,7 +94,7 @@ def rate_ends(shares: Shares, alpha: float) -> tuple[float, float]:
         lower = high if low <= lower <= high else lower
     for low, high in sorted(contradicted, key=lambda span: span[1], reverse=True):
         upper = low if low <= upper <= high else upper
-    if lower > upper or any(low <= lower and upper <= high for low, high in contradicted):
+    if lower > upper:
         raise GuaranteeError(
             f"label shift is refuted at level alpha={alpha:g}: no class rate explains how many of the {shares.target[-1]:,} "
             f"target scores lie above the {len(shares.cuts)} cuts, so P(score | label) is not that of the source, but for a "

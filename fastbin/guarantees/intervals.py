@@ -62,8 +62,8 @@ def interval_of_interior(interior: Interior, bin_bound: BinBound, level: Any, si
     if atoms is not None:
         parted = atoms.sure > 0
         parts = _ends_of_parts(interior, atoms, parted, (share * level)[parted], side)
-        both = np.stack([np.maximum(found[parted, 0], parts[:, 0]), np.minimum(found[parted, 1], parts[:, 1])], axis=1)
-        found[parted] = np.where(both[:, :1] <= both[:, 1:], both, found[parted])
+        # The mean label of the bin lies in both, so that they meet.
+        found[parted] = np.stack([np.maximum(found[parted, 0], parts[:, 0]), np.minimum(found[parted, 1], parts[:, 1])], axis=1)
     return found
 
 

@@ -130,7 +130,7 @@ def _around_means(
     """The means +- boundary / count, cut to [0, 1]."""
     _, sizes, filled, means = as_tally(label_sums, counts)
     variances = np.maximum(as_sums(running_variances, "running_variances", sizes.shape), 1.0)
-    return around(means, np.where(sizes > 0, boundary(variances, check_level(alpha)) / filled, 1.0))
+    return around(means, boundary(variances, check_level(alpha)) / filled)  # above 1 without a sample
 
 
 @shared_docs(stitched.__doc__)

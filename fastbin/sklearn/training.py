@@ -293,7 +293,7 @@ def check_cv_argument(cv: Any) -> Any:
     if isinstance(cv, Real) and not isinstance(cv, Integral):
         remedy = f"one part that is held out is holdout={cv}, which keeps the certificate"
         raise InputError(f"is {cv}, a share", remedy, argument="cv", value=cv)
-    if isinstance(cv, Integral) and (isinstance(cv, bool) or cv < 2):
+    if isinstance(cv, Integral) and cv < 2:  # True and False too
         raise InputError(f"is {cv}", "pass the number of folds, from 2 on, or a splitter", argument="cv", value=cv)
     if isinstance(cv, Integral) or (hasattr(cv, "split") and not isinstance(cv, str)):
         return cv
