@@ -53,7 +53,14 @@ def test_rounding_keeps_bits() -> None:
     assert np.isnan(rounded(np.array([np.nan]))).all()
 
 
-@pytest.mark.parametrize("calibrator", [fb.CertifiedCalibration(), fb.UniformMassBinning(50), fb.IsotonicCalibration()])
+@pytest.mark.parametrize(
+    "calibrator",
+    [
+        fb.CertifiedCalibration(), fb.UniformMassBinning(50), fb.IsotonicCalibration(), fb.VennAbers(),
+        fb.UniformMassBinning(50, scheme="umb"),
+    ],
+    ids=repr,
+)  # fmt: skip
 def test_the_last_bits_of_a_score_change_nothing(calibrator: Any) -> None:
     """Also of the rows that calibrate, at which the edges stood."""
     rng = np.random.default_rng(1)
@@ -68,3 +75,28 @@ def test_the_last_bits_of_a_score_change_nothing(calibrator: Any) -> None:
     alone = type(calibrator)(**calibrator.get_params()).fit(scores[500:], y[500:]).model_
     assert (alone.predict(scores[500:] * (1.0 - 1e-15)) != alone.predict(scores[500:])).any()
     np.testing.assert_array_equal(clf.model_.predict(rounded(scores)), values)
+
+
+def test_venn_abers_of_neighbours_of_the_grid() -> None:
+    """Its steps at a score and between two are those of the rounded scores; between neighbours of the grid lies no score."""
+    from fastbin.sklearn.calibrating import with_moved_edges
+
+    scores = rounded(np.array([0.3, 0.3 + 2.0**-37, 0.5 - 2.0**-37, 0.5, 0.5 + 2.0**-36, 0.0, 1.0, 1.0 - 2.0**-36, 1e-310, 0.2]))
+    labels = np.array([0, 1, 1, 0, 1, 0, 1, 0, 1, 0])
+    model = fb.VennAbers().fit(scores, labels).model_
+    moved = with_moved_edges(model, scores, labels, None)
+    assert moved.n_steps < model.n_steps
+    asked = np.concatenate([scores, scores * (1.0 - 1e-15), np.minimum(scores * (1.0 + 1e-15), 1.0), np.linspace(0.0, 1.0, 99)])
+    np.testing.assert_array_equal(fb.predict_venn(moved, asked), fb.predict_venn(model, rounded(asked)))
+    np.testing.assert_array_equal(moved.predict(asked), model.predict(rounded(asked)))
+
+
+def test_the_last_bits_do_not_move_what_a_top_label_leaves() -> None:
+    """Nor the vectors that share it out among the other classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y = (X[:, :3] + rng.gumbel(size=(3000, 3))).argmax(axis=1)
+    clf = fb.sklearn.CalibratedClassifier(LogisticRegression(), multiclass="top-label", random_state=0).fit(X, y)
+    together = clf.predict_proba(X)
+    alone = np.concatenate([clf.predict_proba(X[i : i + 1]) for i in range(len(X))])
+    np.testing.assert_allclose(alone, together, rtol=1e-12, atol=0.0)
