@@ -13,6 +13,7 @@ from fastbin._base.checks import UNIT
 from fastbin._base.errors import InputError, warn, without_warnings
 from fastbin._fit.calibrator import Calibrator, changed
 from fastbin._fit.edges import rows_fingerprint
+from fastbin._fit.tally import KEY_ABOVE, KEY_BELOW
 from fastbin.binning.certified import CertifiedCalibration
 from fastbin.binning.fixed import ExplicitBinning, FixedWidthBinning
 from fastbin.model import BinnedModel
@@ -61,8 +62,18 @@ class CalibrationRows(NamedTuple):
         if self.scores.ndim == 1 or self.multiclass != "top-label":
             return None
         with without_warnings():  # of the same rows as those of the calibrator
-            fitted = VectorCalibration(classes=self.names.tolist())
-            return fitted.fit(self.scores, self.names[self.columns], self.weights).model_
+            method = VectorCalibration(classes=self.names.tolist())
+            fitted = method.fit(rounded(self.scores), self.names[self.columns], self.weights)
+            return self.with_moved_edges(fitted.model_)
+
+    def with_moved_edges(self, model: Any) -> Any:
+        """A model or models of rounded scores as those of scores as they are; None where an edge cannot be moved."""
+        is_one = isinstance(model, BinnedModel)
+        parts = [(model, self.scores, self.columns, self.weights)] if is_one else list(self.of_models(model))
+        if not all(has_movable_edges(part[0]) for part in parts):
+            return None
+        moved = {part[0]: with_moved_edges(*part) for part in parts}
+        return changed(model, moved.__getitem__)
 
     def of_models(self, models: ModelSet | VectorModel) -> Iterator[tuple[BinnedModel, Array, Array, Array | None]]:
         """Each model with the scores, labels and weights of its rows."""
@@ -88,12 +99,9 @@ def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows, draws
         binary = _for_decisions(binary, estimator)
     if _has_edges_at_scores(binary):
         fitted = rows.fit(binary, rounded(rows.scores))
-        model = fitted.model_
-        is_one = isinstance(model, BinnedModel)
-        parts = [(model, rows.scores, rows.columns, rows.weights)] if is_one else list(rows.of_models(model))
-        if all(has_movable_edges(part[0]) for part in parts):
-            moved = {part[0]: with_moved_edges(*part) for part in parts}
-            fitted.model_ = changed(model, moved.__getitem__)
+        moved = rows.with_moved_edges(fitted.model_)
+        if moved is not None:
+            fitted.model_ = moved
             return fitted
     return rows.fit(binary, rows.scores)
 
@@ -136,9 +144,10 @@ def without_promise(fitted: M, why: str) -> M:
 
 # A matrix product of a batch differs in its last bits from that of one row, so a classifier gives a row slightly different
 # scores in different company. Edges of bins stand at scores of the fit, and such a row would change its bin. Here a model is
-# fitted to scores that are rounded to a grid, and its edges are then moved half a step of the grid down: of all scores, rounded
-# or not, those lie above a moved edge that lie above the old one when they are rounded. So the model is exactly that of the
-# rounded scores, and takes scores as they are; of rows whose score stood at an edge, one in 1e5 may still change its bin.
+# fitted to scores that are rounded to a grid, and its edges are then moved half a step of the grid: down, or up where rows of
+# the same score lie below the edge. A score, rounded or not, lies above a moved edge if and only if it lies above the old one
+# when it is rounded. So the model is exactly that of the rounded scores, and takes scores as they are; one in 1e5 of the rows
+# whose score stood at an edge may still change its bin.
 
 # Bits of a rounded score. Sums of a classifier are exact to about 50; 36 still tell 1 - 1e-11 from 1.
 BITS = 36
@@ -153,20 +162,36 @@ def rounded(scores: Array) -> Array:
 
 
 def half_a_step_down(edges: Float64s) -> Float64s:
-    """float64: the least numbers that `rounded` makes one of these, which are numbers of `BITS` bits; 0 stays."""
+    """float64: the least numbers that `rounded` makes one of these or a larger one; 0 stays.
+
+    Edges at scores of the fit are on the grid; those between two, such as a middle, may not be.
+    """
     mantissas, exponents = np.frexp(edges)
+    on_grid = np.ldexp(np.ceil(np.ldexp(mantissas, BITS)), exponents - BITS)
+    mantissas, exponents = np.frexp(on_grid)
     steps = np.ldexp(1.0, exponents - BITS - (mantissas == 0.5))  # below a power of 2 they are half as long
-    return np.asarray(np.where(edges == 0.0, 0.0, edges - steps / 2.0))
+    return np.asarray(np.where(on_grid == 0.0, 0.0, on_grid - steps / 2.0))
+
+
+def half_a_step_up(edges: Float64s) -> Float64s:
+    """float64: the least numbers that `rounded` makes larger than these, which are numbers of `BITS` bits."""
+    mantissas, exponents = np.frexp(edges)
+    steps = np.ldexp(1.0, exponents - BITS - (mantissas == -0.5))  # above -2, -1, -1/2, ... they are half as long
+    return np.asarray(np.maximum(np.where(edges == 0.0, 0.0, edges + steps / 2.0), np.nextafter(edges, np.inf)))
 
 
 def has_movable_edges(model: BinnedModel) -> bool:
-    """Whether a model is about scores at or above its edges, which stand at scores of the fit."""
-    return model.kind == "step" and not np.any(model.edge_keys)
+    """Whether each edge is below all rows of its score, or above them, as no key decides."""
+    return model.kind == "step" and bool(np.isin(model.edge_keys, (KEY_ABOVE, KEY_BELOW)).all())
 
 
 def with_moved_edges(model: BinnedModel, scores: Array, labels: Array, weights: Array | None) -> BinnedModel:
-    """A model of rounded scores as one of scores as they are; `scores`, `labels` and `weights` are the rows of its fit."""
-    moved = model._derived("CalibratedClassifier", edges=half_a_step_down(model.edges))
+    """A model of rounded scores as one of scores as they are; `scores`, `labels` and `weights` are the rows of its fit.
+
+    Two edges may become one: no score lies between neighbours of the grid, where Venn-Abers has a step.
+    """
+    edges = np.where(model.edge_keys == KEY_ABOVE, half_a_step_down(model.edges), half_a_step_up(model.edges))
+    moved = model._derived("CalibratedClassifier", edges=edges, edge_keys=np.zeros(len(edges), np.uint64))
     ones: UInt8s = np.asarray(labels).astype(np.uint8)
     frequencies = weights if weights is not None and weights.dtype.kind == "i" else None
     return moved._replace(fingerprint=rows_fingerprint(moved, np.asarray(scores, np.float64), ones, frequencies))
