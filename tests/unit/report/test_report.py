@@ -92,6 +92,9 @@ def test_rows_that_cannot_be_scored_are_left_out_and_told(model: fb.BinnedModel)
     assert any(told in caution for caution in found.cautions)
     with pytest.raises(fb.InputError, match="no row is left to assess: 1 scores are missing, 1 outside the range"):
         assess_model(model, [math.nan, 2.0], [0, 1])
+    for weights in (np.array([0, 0, 3]), np.array([0.0, 0.0, 3.5])):
+        with pytest.raises(fb.InputError, match="0 scores are missing, 1 outside the range, and the others have weight 0"):
+            assess_model(model, [0.1, 0.2, 2.0], [0, 1, 1], sample_weight=weights)
 
 
 def test_frequencies_are_repetitions(model: fb.BinnedModel) -> None:
