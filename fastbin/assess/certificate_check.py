@@ -453,6 +453,8 @@ def tested_parts(
     column, numbers = as_scores(scores), fitted.find(cells) if fitted.is_set else None
     if check_same_length(scores=column, labels=ones, cells=numbers, sample_weight=frequencies) == 0:
         raise InputError("scores is empty; a check needs test samples (samples_to_check says how many)")
+    if frequencies is not None and not frequencies.any():
+        raise InputError("sample_weight is 0 for every row; a check needs test samples (samples_to_check says how many)")
     if fitted.is_set:
         tie_keys = row_keys(check_seed(seed), len(column)) if tie_keys is None else as_key_array(tie_keys, len(column))
         fitted.assign(column, cells, tie_keys=tie_keys)  # names the first bad score by its row

@@ -97,9 +97,10 @@ def assess(
     tally = count_rows(table, pieces, Asked(score, label, weight, cell, tie_key, None, positive), engine, progress)
     left_out = _left_out(tally)
     if not any(table.any() for table in tally.tables.values()):
+        others = ", and the others have weight 0" if left_out.missing + left_out.outside < tally.n_rows else ""
         raise InputError(
             f"no row is left to assess: of {tally.n_rows:,} rows, {left_out.missing:,} have no score, {left_out.outside:,} one "
-            "outside the range of the model"
+            f"outside the range of the model{others}"
         )
     rows = rows_of(fitted, pieces, tally.tables[None])
     about = assess_model(

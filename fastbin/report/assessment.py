@@ -650,8 +650,9 @@ class _TestSet(NamedTuple):
         low, high = ends[0] if numbers is None else ends[numbers].T
         missing, kept = np.isnan(column), (column >= low) & (column <= high) & np.isfinite(column)
         left_out = LeftOut(int(missing.sum()), int((~kept & ~missing).sum()))
-        if not kept.any():
+        if not (kept if weights is None else kept & (weights > 0)).any():
             reasons = f"{left_out.missing} scores are missing, {left_out.outside} outside the range"
+            reasons += ", and the others have weight 0" if kept.any() else ""
             raise InputError(f"no row is left to assess: {reasons}")
         return cls(
             samples=Samples(column[kept], ones[kept], None if weights is None else weights[kept]),

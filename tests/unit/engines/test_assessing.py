@@ -377,7 +377,7 @@ def test_models_without_bins_and_tables_without_rows_are_refused() -> None:
         count("arrow", {"p": scores}, smooth)
     with pytest.raises(fb.InputError, match="no row is left to assess: of 0 rows, 0 have no score"):
         assess("arrow", {"p": np.empty(0), "y": np.empty(0, bool)}, model_of("2 bins"))
-    with pytest.raises(fb.InputError, match="of 200 rows, 0 have no score, 0 one .* and the others have weight 0"):
+    with pytest.raises(fb.InputError, match=r"of 200 rows, 0 have no score, 0 one .* and the others have weight 0"):
         assess("arrow", {"p": scores, "y": scores > 0.5, "w": np.zeros(200, int)}, model_of("2 bins"), weight="w")
     assert count("arrow", {"p": np.empty(0)}, model_of("2 bins")).counts.tolist() == [0, 0]
 
