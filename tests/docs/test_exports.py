@@ -192,3 +192,14 @@ def test_the_table_says_what_a_row_gets(way: str, tmp_path: Path) -> None:
                 assert expected.startswith("that of "), name
                 assert given == value, name
     assert all(row["Java"] in (row["JavaScript"], "") for row in stated.values())  # which tests/unit/export/test_java.py runs
+
+
+def test_what_is_decided_about_a_row_without_an_answer() -> None:
+    assert "Rows without an answer get 0, in SQL NULL: nothing is decided about them." in " ".join(PAGE.split())
+    rng = np.random.default_rng(1)
+    scores = rng.random(10_000)
+    deciding = fitted().with_decision(fb.decide.accept_threshold(scores, rng.random(10_000) < scores, precision=0.8))
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        expression = fb.export.sql(deciding, dialect="sqlite", what="decision")
+        rows = "SELECT NULL AS p UNION ALL SELECT 1.5 UNION ALL SELECT 0.99"
+        assert database.execute(f"SELECT {expression} FROM ({rows})").fetchall() == [(None,), (None,), (1,)]
