@@ -200,8 +200,12 @@ def test_what_cannot_be_audited_is_refused() -> None:
     with pytest.raises(fb.InputError, match="cells is given, and model is one model"):
         assess.audit_groups(model, scores, labels, groups, cells=groups)
     refused(fb.GuaranteeError, "real weights", assess.audit_groups, model, scores, labels, groups, sample_weight=np.ones(2000))
-    with pytest.raises(fb.InputError, match="groups holds no row"):
+    with pytest.raises(fb.InputError, match="sample_weight is 0 for every row; a check needs test samples"):
         assess.audit_groups(model, scores[::-1], labels, groups, sample_weight=np.zeros(2000, int))
+    other = fb.UniformMassBinning(n_bins=2).fit(scores[:500], labels[:500]).model_
+    pooled = fb.ModelSet({"north": model}, pool=other, unknown="pool")
+    with pytest.raises(fb.InputError, match="groups holds no row of a cell that the set knows"):
+        assess.audit_groups(pooled, scores[::-1], labels, groups, cells=["elsewhere"] * 2000)
 
 
 # ------------------------------------------------------------------------------------------------- given predictions
