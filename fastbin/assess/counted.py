@@ -134,7 +134,9 @@ class CanonicalCounts:
         return _joint(len(self.counts), [(self.codes[name], len(self.keys[name])) for name in by])
 
     def cells(self) -> CellCounts:
-        """The different predictions, ascending, whatever the keys."""
+        """The different predictions, ascending, whatever the keys; where only means are known, one cell with that of all."""
+        if self.are_means:
+            return CellCounts(np.array([self.mean]), np.array([self.n_samples]), np.array([self.n_ones]))
         own = CellCounts(self.predictions, self.counts, self.ones)
         return own if (np.diff(self.predictions) > 0).all() else CellCounts.pooled([own])
 

@@ -28,7 +28,6 @@ from fastbin.assess.cell_tests import vasicek
 from fastbin.assess.clusters import ALL
 from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, count_arrays
 from fastbin.assess.label_sums import tails_of_ones
-from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.predictions_check import (
     TOO_HIGH,
     TOO_LOW,
@@ -425,10 +424,10 @@ def _tests(
     counts: CanonicalCounts, grades: list[tuple[Key, CanonicalCounts]], options: ValidationOptions
 ) -> tuple[dict[str, dict[str, Any] | None], list[list[float]]]:
     """The further tests of all rows, by name, and the isotonic curve."""
-    cells = counts.cells() if not counts.are_means else _mean_cell(counts)
+    cells = counts.cells()
     if len(cells.predictions) > MOST_TESTED:
         return {}, []
-    parts = [(name, _mean_cell(own) if counts.are_means else own.cells()) for name, own in grades]
+    parts = [(name, own.cells()) for name, own in grades]
     found = tests_of_cells(
         cells, parts, whole=not counts.are_means, asset_correlation=options.asset_correlation, test_level=options.test_level
     )
@@ -443,14 +442,9 @@ def _tests(
 
 def _log_chance_of_none(own: CanonicalCounts) -> float:
     """The logarithm of the chance that no row has label 1, or of its bound where only means are known."""
-    cells = _mean_cell(own) if own.are_means else own.cells()
+    cells = own.cells()
     with np.errstate(divide="ignore"):
         return float(np.dot(cells.counts, np.log1p(-cells.predictions)))
-
-
-def _mean_cell(own: CanonicalCounts) -> CellCounts:
-    """One cell with the mean prediction."""
-    return CellCounts(np.array([own.mean]), np.array([own.n_samples]), np.array([own.n_ones]))
 
 
 def _figures(groups: Sequence[CanonicalCounts], options: ValidationOptions) -> list[dict[str, Any]]:
