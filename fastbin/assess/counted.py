@@ -95,26 +95,27 @@ class CanonicalCounts:
         """Samples with label 1."""
         return int(self.ones.sum())
 
+    @property
+    def prediction_column(self) -> str:
+        """The name of the column of predictions, which says whether they are means."""
+        return "mean_prediction" if self.are_means else "prediction"
+
     def columns(self) -> dict[str, list[Any]]:
         """The counts as plain values by column."""
         shown: dict[str, list[Any]] = {}
         for name, keys in self.keys.items():
             shown[name] = [keys[code] for code in self.codes[name].tolist()]
-        shown["mean_prediction" if self.are_means else "prediction"] = self.predictions.tolist()
+        shown[self.prediction_column] = self.predictions.tolist()
         return {**shown, "n": self.counts.tolist(), "ones": self.ones.tolist()}
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 in hexadecimal of the counts, as docs/assessment.md says; the same wherever they were made."""
-        head = {
-            "kind": "mean_prediction" if self.are_means else "prediction",
-            "keys": {k: list(v) for k, v in self.keys.items()},
-        }
+        head = {"kind": self.prediction_column, "keys": {name: list(keys) for name, keys in self.keys.items()}}
         made = hashlib.sha256(json.dumps(head, separators=(",", ":")).encode() + b"\n")
-        for column, kind in (*((codes, "<i8") for codes in self.codes.values()), (self.predictions, "<f8")):
+        for column in (*self.codes.values(), self.predictions, self.counts, self.ones):
+            kind = "<f8" if column is self.predictions else "<i8"
             made.update(np.ascontiguousarray(column.astype(kind, copy=False)).data)
-        for column in (self.counts, self.ones):
-            made.update(np.ascontiguousarray(column.astype("<i8", copy=False)).data)
         return made.hexdigest()
 
     def groups(self, *by: str) -> Iterator[tuple[tuple[Key, ...], CanonicalCounts]]:

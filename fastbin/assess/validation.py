@@ -327,7 +327,7 @@ class Validation(Judged):
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain dicts, lists, strings and numbers, ready for JSON; without the counts if these have many rows."""
-        columns, n_rows = list(self._count_columns), len(self.counts.counts)
+        columns, n_rows = [*self.counts.keys, self.counts.prediction_column, "n", "ones"], len(self.counts.counts)
         clusters = self.counts.clusters
         chosen = {} if clusters is None else {"clusters": _rounded(clusters._asdict())}
         rows = None if n_rows > MOST_ROWS else [list(row) for row in zip(*self.counts.columns().values(), strict=True)]
@@ -355,10 +355,6 @@ class Validation(Judged):
                 text = text[:-2].rstrip() + f',\n  "rows": {table}\n }}'
             lines.append(f' "{name}": {text}')
         return ("{\n" + ",\n".join(lines) + "\n}\n").replace("\x7f", r"\u007f")  # the one that JSON lets stand
-
-    @property
-    def _count_columns(self) -> tuple[str, ...]:
-        return (*self.counts.keys, "mean_prediction" if self.counts.are_means else "prediction", "n", "ones")
 
 
 def figures_digest(options: dict[str, Any], figures: dict[str, Any]) -> str:
