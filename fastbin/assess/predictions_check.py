@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,44 @@ from fastbin.intervals.binomial import check_side, special_functions
 TOO_LOW, TOO_HIGH = "too low", "too high"
 
 
+class PredictionVerdict(Judged):
+    """Shared by the verdicts on given predictions: the statement is above a table."""
+
+    side: str
+    test_level: float
+
+    def _told(
+        self, n: int, clusters: Agreement | None, deciding: Sequence[tuple[Any, str, float]], family: str, *, by: str = "",
+        most: int = 8,
+    ) -> str:  # fmt: skip
+        """The verdict and its evidence in a sentence, with the names of so many rows at most.
+
+        `deciding` are names, verdicts and p-values of the family that shares the level; where that is "", of all rows.
+        """
+        rows = new_rows(n)
+        if clusters is not None:
+            rows += f", one of each cluster of {clusters.n_rows:,} rows"
+        holm_over = f", Holm over {family}" if family else ""
+        smallest = f"smallest {'adjusted p' if family else 'p'} {p_is(min(p_value for *_, p_value in deciding))}"
+        evidence = f"({smallest}{by}, level {self.test_level:g}{holm_over})."
+        wrong = {word: [name for name, verdict, _ in deciding if verdict == word] for word in (TOO_LOW, TOO_HIGH)}
+        told = [f"{word} in {first_few(names, most)}" if family else word for word, names in wrong.items() if names]
+        if not told:
+            return f"{not_shown(self.side, rows)} {evidence}"
+        return f"Calibration is contradicted by {rows}: predictions are {' and '.join(told)} {evidence}"
+
+    def _about(self) -> str:
+        return self._sentence().rstrip(".")
+
+    def _sentence(self) -> str:
+        return f"{self._statement()} {NEW_ROWS}"
+
+    def __str__(self) -> str:
+        return Table.__str__(self)
+
+
 @dataclass(frozen=True, eq=False)
-class PredictionCheck(Judged):
+class PredictionCheck(PredictionVerdict):
     """Are predictions calibrated in each grade, and in all together? Made by `check_predictions`; ``str()`` says it.
 
     Attributes
@@ -85,33 +121,13 @@ class PredictionCheck(Judged):
             words["holm"][-1] = ""  # a test by itself
         return words, n_text
 
-    def _about(self) -> str:
-        n_grades, rows = len(self.names) - 1, new_rows(int(self.counts[-1]))
-        if self.clusters is not None:
-            rows += f", one of each cluster of {self.clusters.n_rows:,} rows"
-        grades = f"{n_grades} grade{'' if n_grades == 1 else 's'}"
-        level = f"level {self.test_level:g}" + (f", Holm over {grades}" if n_grades else "")
-        tested = self.adjusted[:-1] if n_grades else self.adjusted
-        evidence = f"smallest {'adjusted p' if n_grades else 'p'} {p_is(float(tested.min()))}, {level}"
-        by_itself = of_all_rows(self.verdicts[-1], float(self.p_values[-1])) if n_grades else ""
-        rest = f"({evidence}). {by_itself}{NEW_ROWS.rstrip('.')}"
-        if self.verdict == NOT_CONTRADICTED:
-            return f"{not_shown(self.side, rows)} {rest}"
-        wrong = {word: [name for name, own in self._graded if own == word] for word in (TOO_LOW, TOO_HIGH)}
-        told = [f"too {word[4:]} in {first_few(names)}" if n_grades else word for word, names in wrong.items() if names]
-        return f"Calibration is contradicted by {rows}: predictions are {' and '.join(told)} {rest}"
-
-    @property
-    def _graded(self) -> list[tuple[Any, str]]:
-        """Names and verdicts of what decides: the grades, or all samples where there are none."""
-        pairs = list(zip(self.names, self.verdicts, strict=True))
-        return pairs[:-1] or pairs
-
-    def _sentence(self) -> str:
-        return self._about() + "."
-
-    def __str__(self) -> str:
-        return Table.__str__(self)
+    def _statement(self) -> str:
+        rows = list(zip(self.names, self.verdicts, self.adjusted.tolist(), strict=True))
+        grades = rows[:-1]
+        family = f"{len(grades)} grade{'' if len(grades) == 1 else 's'}" if grades else ""
+        told = self._told(int(self.counts[-1]), self.clusters, grades or rows, family)
+        by_itself = of_all_rows(self.verdicts[-1], float(self.p_values[-1])) if grades else ""
+        return f"{told} {by_itself}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """The check as plain dicts, lists, strings and numbers, ready for JSON."""

@@ -17,8 +17,8 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import Key
 from fastbin._base.checks import check_alpha, check_power, check_seed, check_unit_interval
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.shown import first_few, named
-from fastbin._base.table import Columns, Table, as_records, in_words
+from fastbin._base.shown import named
+from fastbin._base.table import Columns, as_records, in_words
 from fastbin._core.score import library_version
 from fastbin._fit.calibrator import Estimator
 from fastbin._model.parts import Parts
@@ -29,15 +29,14 @@ from fastbin.assess.clusters import ALL
 from fastbin.assess.counted import KEYS, CanonicalCounts, NamedColumns, count_arrays
 from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.predictions_check import (
-    TOO_HIGH,
-    TOO_LOW,
+    PredictionVerdict,
     jeffreys_of,
     joint_direction,
     judged_parts,
     of_all_rows,
     of_side,
 )
-from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, NOT_CONTRADICTED, Judged, known, new_rows, not_shown, p_is, shown_p
+from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, known, shown_p
 from fastbin.intervals.binomial import check_side, ends_of_rows
 from fastbin.vector_model import VectorModel
 
@@ -72,7 +71,7 @@ class ValidationOptions(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Validation(Judged):
+class Validation(PredictionVerdict):
     """Are given predictions calibrated, in each grade and segment, and which difference would have been seen?
 
     Made by `assess` and `assess_counts`; ``str()`` says it in sentences. All figures are functions of the counts: the same
@@ -120,12 +119,12 @@ class Validation(Judged):
     source: dict[str, Any]
 
     @property
-    def side(self) -> str:
+    def side(self) -> str:  # type: ignore[override]
         """Which frequencies are looked for: above the predictions ("upper"), below them, or both."""
         return self.options.side
 
     @property
-    def test_level(self) -> float:
+    def test_level(self) -> float:  # type: ignore[override]
         """The chance that calibrated predictions are contradicted in any row of any table."""
         return self.options.test_level
 
@@ -231,23 +230,12 @@ class Validation(Judged):
         return self.words_of(self.main_table)
 
     def _statement(self) -> str:
-        rows, clusters = new_rows(self.n_samples), self.counts.clusters
-        rows += "" if clusters is None else f", one of each cluster of {clusters.n_rows:,} rows"
-        verdict, deciding = self.verdict, self.deciding_rows
-        p_values = [row[self.deciding("holm" if self.tables else "p_value")] for row in deciding]
-        level = f"level {self.test_level:g}" + (f", Holm over {len(deciding)} {self._what}" if self.tables else "")
-        which = "adjusted p" if self.tables else "p"
-        of_means = ", by Hoeffding's bound" if self.counts.are_means else ""
-        evidence = f"smallest {which} {p_is(min(p_values))}{of_means}, {level}"
-        if verdict == NOT_CONTRADICTED:
-            return f"{not_shown(self.side, rows)} ({evidence}). {self.on_all_rows}{self.seen}"
-        told = []
-        for word in (TOO_LOW, TOO_HIGH):
-            names = [name_of(row) for row in deciding if row[self.deciding("verdict")] == word]
-            where = f" in {first_few(names, MOST_NAMED)}" if self.tables else ""
-            told += [f"{word}{where}"] if names else []
-        wrong = f"predictions are {' and '.join(told)}"
-        return f"Calibration is contradicted by {rows}: {wrong} ({evidence}). {self.on_all_rows}{self.seen}"
+        verdict, p_value = self.deciding("verdict"), self.deciding("holm" if self.tables else "p_value")
+        deciding = [(name_of(row), row[verdict], row[p_value]) for row in self.deciding_rows]
+        family = f"{len(deciding)} {self._what}" if self.tables else ""
+        by = ", by Hoeffding's bound" if self.counts.are_means else ""
+        told = self._told(self.n_samples, self.counts.clusters, deciding, family, by=by, most=MOST_NAMED)
+        return f"{told} {self.on_all_rows}{self.seen}"
 
     @property
     def on_all_rows(self) -> str:
@@ -292,19 +280,10 @@ class Validation(Judged):
         tail = self.test_level / (2.0 if self.side == "both" else 1.0)
         return sum(_log_chance_of_none(own) > math.log(tail) for _, own in self.counts.groups(*by))
 
-    def _about(self) -> str:
-        return f"{self._statement()} {NEW_ROWS.rstrip('.')}"
-
-    def __str__(self) -> str:
-        return Table.__str__(self)
-
     @property
     def sentence(self) -> str:
         """The verdict, its evidence, what would have been seen, and what the verdict needs."""
-        return f"{self._statement()} {NEW_ROWS}"
-
-    def _sentence(self) -> str:
-        return self.sentence
+        return self._sentence()
 
     # -------------------------------------------------------------------------------------- as JSON
 
