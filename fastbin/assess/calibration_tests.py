@@ -32,9 +32,8 @@ from fastbin.assess.cell_tests import (
 from fastbin.assess.clusters import ALL
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.assess.predictions_check import check_predictions, graded_samples, holm
-from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, p_is, shown_p
+from fastbin.assess.verdict import CONTRADICTED, NEW_ROWS, NOT_CONTRADICTED, p_is, shown_p
 
-CONTRADICTED = "contradicted"
 MOST_SHOWN, MOST_NAMED = 400, 12  # rows of a table that is printed, grades in a sentence
 LEAST_GROUPS = 2  # of the chi-square test between deciles; with one it is that of the mean
 

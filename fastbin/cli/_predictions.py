@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from fastbin.assess import Validation
     from fastbin.assess.validation import ValidationOptions
 
-POWER = 0.9  # with which detectable differences would have been seen
-
 
 class PredictionOptions(NamedTuple):
     """The options of a command about a column of predictions."""
@@ -63,8 +61,9 @@ def refuse_options_of_models(given: dict[str, Any], rows: RowOptions, *, but: tu
 def _checked(asked: PredictionOptions, test_level: float) -> ValidationOptions:
     from fastbin.assess.validation import ValidationOptions, check_options
 
+    usual = ValidationOptions()
     try:
-        return check_options(asked.side or ValidationOptions().side, test_level, POWER, asked.asset_correlation)
+        return check_options(asked.side or usual.side, test_level, usual.power, asked.asset_correlation)
     except InputError as error:
         raise InputError(error.rendered(subject_of(error), in_shell=True)) from error
 

@@ -11,6 +11,7 @@ from fastbin._base.array_types import Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.cells import Key
 from fastbin._base.checks import check_alpha, check_same_event
 from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin._fit.edges import edge_scores
 from fastbin._fit.rows import Progress
@@ -126,9 +127,6 @@ def _left_out(tally: Counted) -> LeftOut:
 # function of the counts is computed from these rows by the functions that take rows.
 
 
-BELOW = np.uint64(2**64 - 1)  # the key of an edge that tied scores lie below
-
-
 class CountedRows(NamedTuple):
     """Rows that have the counts of all rows: arrays of one length."""
 
@@ -152,7 +150,7 @@ def _pieces(model: BinnedModel) -> BinnedModel:
     require_bins(model)
     alone = edge_scores(model.bin_edges, model.ties, model.score_range)
     edges = np.concatenate([model.edges + 0.0, alone, alone])
-    keys = np.concatenate([model.edge_keys, np.zeros(len(alone), np.uint64), np.full(len(alone), BELOW)])
+    keys = np.concatenate([model.edge_keys, np.zeros(len(alone), np.uint64), np.full(len(alone), ABOVE_EVERY_KEY, np.uint64)])
     order = np.lexsort((keys, edges))
     edges, keys = edges[order], keys[order]
     differs = np.append(True, (edges[1:] != edges[:-1]) | (keys[1:] != keys[:-1]))[: len(edges)]

@@ -26,7 +26,6 @@ from fastbin._base.table import Columns, Table
 from fastbin._fit.calibrator import as_model_or_set, changed
 from fastbin._fit.rows import Progress
 from fastbin.engines.predicting import (
-    KEY_DIGITS,
     N_REASONS,
     NO_KEY,
     NO_SCORE,
@@ -40,6 +39,7 @@ from fastbin.engines.predicting import (
     models_of,
     with_answer,
 )
+from fastbin.export.dialects import KEY_DIGITS
 from fastbin.export.form import answered_range, needs_keys
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet

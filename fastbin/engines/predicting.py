@@ -14,7 +14,7 @@ from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin.engines.vectors import VectorRequest
-from fastbin.export.dialects import MOST_STEPS
+from fastbin.export.dialects import KEY_DIGITS, MOST_STEPS
 from fastbin.export.form import answered_range, needs_keys
 from fastbin.export.lookup import SqlTables
 from fastbin.export.sql import sql, sql_set
@@ -328,8 +328,6 @@ def _way_of(opened: Opened) -> Callable[[Any, Requested], Any]:
 NO_SCORE, OUTSIDE, UNKNOWN, NO_KEY = 1, 2, 3, 4
 N_REASONS = 5
 
-KEY_DIGITS = 16
-
 _DIGITS = np.full(256, 16, np.uint8)
 _DIGITS[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
@@ -393,7 +391,7 @@ def check_rows(model: BinnedModel | ModelSet, scores: Any, cells: Any = None, ke
 
 def models_of(model: BinnedModel | ModelSet) -> list[BinnedModel]:
     """One model, or those of a set."""
-    return [model] if isinstance(model, BinnedModel) else [own for _, own in model.numbered]
+    return [own for _, own in model.numbered]
 
 
 def _ranges(model: BinnedModel | ModelSet, numbers: Int32s | None, known: Bools | None) -> tuple[Any, Any, Any]:
