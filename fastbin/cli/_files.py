@@ -21,6 +21,7 @@ from fastbin.cli._console import console
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from typing_extensions import TypeIs
 
     from fastbin.io import Table
     from fastbin.model import BinnedModel
@@ -266,11 +267,16 @@ def load_model(path: str) -> BinnedModel:
     return loaded
 
 
-def without_vectors(loaded: Any, path: str) -> BinnedModel | ModelSet:
-    """The same, and not a vector model."""
+def is_vector(model: Any) -> TypeIs[VectorModel]:
+    """Whether a model maps rows of probabilities of all classes."""
     from fastbin.vector_model import VectorModel
 
-    if isinstance(loaded, VectorModel):
+    return isinstance(model, VectorModel)
+
+
+def without_vectors(loaded: Any, path: str) -> BinnedModel | ModelSet:
+    """The same, and not a vector model."""
+    if is_vector(loaded):
         raise InputError(
             f"{display_name(path)} is a vector model, and this command takes models and sets of models; predict, assess, "
             "report, export and inspect take vector models"

@@ -16,7 +16,7 @@ from fastbin._base.table import LONG
 from fastbin._model import view
 from fastbin._model.view import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of, why_pooled
 from fastbin.cli._console import text_table
-from fastbin.cli._tables import is_vector
+from fastbin.cli._files import is_vector
 from fastbin.guarantees.certificate import event_words, moved_words, sureness
 
 if TYPE_CHECKING:
@@ -216,10 +216,8 @@ def as_json(
     fitted: BinnedModel | ModelSet | VectorModel, alpha: float, side: str = "both", certify: Callable[..., Any] | None = None
 ) -> dict[str, Any]:
     """Everything that `show` prints, unrounded; of a set and of a vector model, every model."""
-    from fastbin.vector_model import VectorModel
-
     sha256 = hashlib.sha256(fitted.to_bytes()).hexdigest()
-    if isinstance(fitted, VectorModel):
+    if is_vector(fitted):
         certificate, sentence = view.promise(fitted, alpha)
         content = _vector_as_json(fitted, sha256, alpha)
     else:

@@ -21,15 +21,13 @@ from fastbin._base.errors import ArgumentError, InputError, InputTypeError
 from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key, look_like_ids
 from fastbin._core.fit import row_keys
 from fastbin.cli._console import reading
-from fastbin.cli._files import display_name
+from fastbin.cli._files import display_name, is_vector
 from fastbin.io import Table, open_table
 from fastbin.tables.columns import column_of, first_true, is_integer, read_text, without_missing
 from fastbin.tables.files import ColumnReader
 from fastbin.tables.table import arrow, check_roles
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
     from fastbin._base.cells import Key
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
@@ -390,13 +388,6 @@ def read_rows(table: Table, numbers: Mapping[str, str], texts: Mapping[str, str]
 def matrix_columns(table: Table, names: Sequence[str]) -> dict[str, str]:
     """The columns of a matrix, by the argument that each becomes."""
     return {f"P[{number}]": table.check_column(name) for number, name in enumerate(names)}
-
-
-def is_vector(model: Any) -> TypeIs[VectorModel]:
-    """Whether a model maps rows of probabilities of all classes."""
-    from fastbin.vector_model import VectorModel
-
-    return isinstance(model, VectorModel)
 
 
 def classes_of(model: ModelSet | VectorModel) -> list[Key]:

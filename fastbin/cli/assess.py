@@ -16,7 +16,7 @@ from fastbin._model.view import title_of_cell
 from fastbin.cli import _options as options
 from fastbin.cli import _show
 from fastbin.cli._console import console, is_typed, note, say, say_json, show, working
-from fastbin.cli._files import FileDigests, check_inputs, display_name, load_any, load_with_vectors
+from fastbin.cli._files import FileDigests, check_inputs, display_name, is_vector, load_any, load_with_vectors
 from fastbin.cli._predictions import PredictionOptions, refuse_options_of_models, validate_file
 from fastbin.cli._tables import (
     CLASS_KINDS,
@@ -27,7 +27,6 @@ from fastbin.cli._tables import (
     class_columns,
     classes_of,
     errors_in,
-    is_vector,
     keys_like,
     matrix_of,
     read_rows,

@@ -10,7 +10,7 @@ import click
 from fastbin._base.errors import InputError
 from fastbin.cli import _options as options
 from fastbin.cli._console import note, option_of
-from fastbin.cli._files import WORDS, Output, display_name, load_whole
+from fastbin.cli._files import WORDS, Output, display_name, is_vector, load_whole
 from fastbin.export import dialects
 from fastbin.export.onnx import DTYPES
 
@@ -143,11 +143,10 @@ def _name_of(output: str, target: str) -> str:
 def _written(model: BinnedModel | ModelSet | VectorModel, target: str, given: dict[str, Any], name: str) -> bytes:
     """The export as bytes."""
     from fastbin import export
-    from fastbin.vector_model import VectorModel
 
     if target == MODEL_FILE:
         return model.to_bytes()
-    if isinstance(model, VectorModel) and target not in OF_VECTORS:
+    if is_vector(model) and target not in OF_VECTORS:
         raise InputError(
             f"{name} is a vector model, which sql, onnx and json can hold; fastbin_vector_predict serves its file from C"
         )
@@ -155,7 +154,7 @@ def _written(model: BinnedModel | ModelSet | VectorModel, target: str, given: di
         graph: bytes = export.onnx(model, **given).SerializeToString()
         return graph
     if target == "sql":
-        return (_sql_of_vectors(model, given) if isinstance(model, VectorModel) else _sql(model, given, name)).encode()
+        return (_sql_of_vectors(model, given) if is_vector(model) else _sql(model, given, name)).encode()
     text: str = getattr(export, WRITERS[target])(model, **given)
     return text.encode()
 

@@ -18,9 +18,9 @@ from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
 from fastbin.cli._console import counting_passes, is_typed, note, option_of, reading, working
-from fastbin.cli._files import Output
+from fastbin.cli._files import Output, is_vector
 from fastbin.cli._methods import DEFAULT, METHODS, SCALERS, check_fit, make_calibrator
-from fastbin.cli._tables import RowOptions, as_keys, check_held, errors_in, is_vector, matrix_columns, matrix_of, read_rows
+from fastbin.cli._tables import RowOptions, as_keys, check_held, errors_in, matrix_columns, matrix_of, read_rows
 from fastbin.io import Table
 from fastbin.tables.files import ColumnReader
 from fastbin.tables.replay import Replay

@@ -13,7 +13,7 @@ from fastbin._model.provenance import in_words
 from fastbin.cli import _options as options
 from fastbin.cli import _show
 from fastbin.cli._console import console, is_typed, option_of, say_json
-from fastbin.cli._files import WORDS, Exported, display_name, load_or_describe
+from fastbin.cli._files import WORDS, Exported, display_name, is_vector, load_or_describe
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -50,26 +50,24 @@ def command(model: str, cell: str | None, alpha: float, side: str, as_json: bool
     MODEL may be what fastbin export wrote: of JSON the whole model is shown, of others the digest of the model, and what an
     ONNX graph says of it.
     """
-    from fastbin.vector_model import VectorModel
-
     loaded, name, certify = load_or_describe(model), display_name(model), None
     if isinstance(loaded, Exported):
         _show_export(loaded, model, name, as_json)
         return
     if cell is not None:
-        if not (isinstance(loaded, VectorModel) or loaded.is_set):
+        if not (is_vector(loaded) or loaded.is_set):
             raise InputError(f"{name} is one model and no set; leave out --cell")
         key, own = _model_of_cell(loaded, cell)
         if own is None:
             raise InputError(f"{name} has no cell {cell!r}; inspect it without --cell to see them")
-        if not isinstance(loaded, VectorModel) and key in loaded.pooled_cells:
+        if not is_vector(loaded) and key in loaded.pooled_cells:
             certify = partial(loaded.certificate, which=key)
         loaded, name = own, f"{name}, {cell}"
     _show.refuse_side(loaded, name, side)
     if as_json:
         say_json({"path": model, **({} if cell is None else {"cell": cell}), **_show.as_json(loaded, alpha, side, certify)})
         return
-    if isinstance(loaded, VectorModel):
+    if is_vector(loaded):
         console().print(f"{name}: {_show.vector_summary(loaded)}.")
         _show.show_vector(console(), loaded, alpha)
     else:
@@ -81,10 +79,8 @@ def command(model: str, cell: str | None, alpha: float, side: str, as_json: bool
 
 def _model_of_cell(models: ModelSet | VectorModel, cell: str) -> tuple[int | str, BinnedModel | None]:
     """A key that is given as it is typed, and its model, if there is one."""
-    from fastbin.model_set import ModelSet
-
     key: int | str = cell
-    keys, of_key = (models.cells, models) if isinstance(models, ModelSet) else (models.classes, models.models)
+    keys, of_key = (models.classes, models.models) if is_vector(models) else (models.cells, models)
     if not isinstance(keys[0], str):
         digits = cell.removeprefix("-")
         if not (digits.isascii() and digits.isdigit()):

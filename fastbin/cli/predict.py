@@ -14,7 +14,7 @@ from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._model.parts import NAMES_OF_ENDS
 from fastbin.cli import _options as options
 from fastbin.cli._console import note, reading
-from fastbin.cli._files import Output, check_inputs, display_name, load_with_vectors
+from fastbin.cli._files import Output, check_inputs, display_name, is_vector, load_with_vectors
 from fastbin.cli._tables import (
     CLASS_KINDS,
     KeyOptions,
@@ -23,7 +23,6 @@ from fastbin.cli._tables import (
     checked_matrix,
     class_columns,
     errors_in,
-    is_vector,
     keys_like,
 )
 from fastbin.io import Table

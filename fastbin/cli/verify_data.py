@@ -10,9 +10,9 @@ from fastbin._base.checks import check_same_event
 from fastbin._base.errors import without_warnings
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, say_json, working
-from fastbin.cli._files import FileDigests, check_inputs, display_name, load_whole
+from fastbin.cli._files import FileDigests, check_inputs, display_name, is_vector, load_whole
 from fastbin.cli._show import print_table
-from fastbin.cli._tables import RowOptions, class_columns, errors_in, is_vector, keys_like, matrix_of, read_rows
+from fastbin.cli._tables import RowOptions, class_columns, errors_in, keys_like, matrix_of, read_rows
 from fastbin.cli.fit import fit_table
 
 if TYPE_CHECKING:
