@@ -197,6 +197,10 @@ class FileDigests:
         self.check_unchanged()
         return self._of_table or {display_name(name): self._piped.hexdigest()}
 
+    def end_listed(self, name: str) -> list[dict[str, str]]:
+        """The same as JSON has them."""
+        return [{"name": file, "sha256": digest} for file, digest in self.end(name).items()]
+
     def check_unchanged(self) -> None:
         """Refuse if a file has changed since its digest was computed."""
         for path, before in self._before.items():

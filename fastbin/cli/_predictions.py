@@ -36,14 +36,6 @@ class PredictionOptions(NamedTuple):
                 raise click.UsageError(f"{option} is about the column of --predictions; give that, or leave {option} out")
 
 
-class Validated(NamedTuple):
-    """A validation, and what a page says of its rows."""
-
-    found: Validation
-    columns: dict[str, str]
-    files: dict[str, str]
-
-
 def refuse_options_of_models(given: dict[str, Any], rows: RowOptions, *, but: tuple[str, ...] = ()) -> None:
     """Refuse options about a MODEL with --predictions."""
     if "alpha" not in but and is_typed("alpha"):
@@ -70,8 +62,8 @@ def _checked(asked: PredictionOptions, test_level: float) -> ValidationOptions:
 
 def validate_file(
     file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float, seed: int | None = None
-) -> Validated:
-    """Validate the predictions in a column of a file; its source has the file, its SHA-256 and the columns."""
+) -> Validation:
+    """Validate the predictions in a column of a file; its source has the files, their SHA-256 and the columns."""
     from fastbin.assess.counted import NamedColumns
     from fastbin.assess.counted_tables import count_table
     from fastbin.assess.validation import validate
@@ -90,15 +82,12 @@ def validate_file(
     digests.begin(table)
     with working("testing"), without_warnings():  # what is shown says how rows of a cluster agree
         counts = count_table(table, names, positive=rows.positive, seed=check_seed(seed))
-        files = digests.end(file)
         columns = {name: column for name, column in names._asdict().items() if column is not None}
-        source = {"files": [{"name": name, "sha256": digest} for name, digest in files.items()], "columns": columns}
-        if rows.positive is not None:
-            source["positive"] = rows.positive
-        return Validated(validate(counts, options, source), columns, files)
+        event = {} if rows.positive is None else {"positive": rows.positive}
+        return validate(counts, options, {"files": digests.end_listed(file), "columns": columns, **event})
 
 
-def validate_counts_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float) -> Validated:
+def validate_counts_file(file: str, rows: RowOptions, asked: PredictionOptions, *, test_level: float) -> Validation:
     """The same from a file of counts."""
     from fastbin.assess.counted_tables import read_counts
     from fastbin.assess.validation import validate
@@ -107,9 +96,8 @@ def validate_counts_file(file: str, rows: RowOptions, asked: PredictionOptions, 
     digests = FileDigests()
     table = rows.open(file, watch=digests.watch)
     digests.begin(table)
-    counts, files = read_counts(table), digests.end(file)
-    source = {"files": [{"name": name, "sha256": digest} for name, digest in files.items()], "is_of_counts": True}
-    return Validated(validate(counts, options, source), {}, files)
+    counts = read_counts(table)
+    return validate(counts, options, {"files": digests.end_listed(file), "is_of_counts": True})
 
 
 def check_report(report: str, file: str | None, rows: RowOptions) -> tuple[list[Any], list[str]]:

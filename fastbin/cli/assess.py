@@ -103,7 +103,7 @@ def command(
         if asked.cluster is not None:
             verdict = _assess_clusters(model, rows, asked, as_json=as_json, **settings)
         else:
-            found = validate_file(model, rows, asked, test_level=settings["test_level"]).found
+            found = validate_file(model, rows, asked, test_level=settings["test_level"])
             say(found.to_json().rstrip("\n") if as_json else str(found))
             verdict = found.verdict
         return CONTRADICTED if exit_code and verdict != NOT_CONTRADICTED else 0

@@ -220,13 +220,14 @@ def _report_predictions(
     outs = wanted.open(read, *([] if before is None else [before]))
     earlier = None if before is None else read_earlier(before)
     if counts is None:
-        found, columns, files = validate_file(
-            read, rows, asked, test_level=settings["test_level"], seed=settings["seed"] if is_typed("seed") else None
-        )
+        seed = settings["seed"] if is_typed("seed") else None
+        found = validate_file(read, rows, asked, test_level=settings["test_level"], seed=seed)
     else:
-        found, columns, files = validate_counts_file(read, rows, asked, test_level=settings["test_level"])
+        found = validate_counts_file(read, rows, asked, test_level=settings["test_level"])
     name = display_name(read if read == "-" else Path(read).name)
-    shown = {"files": files, "columns": columns, "test_source": name, "before": earlier, **wanted.about_page}
+    files = {each["name"]: each["sha256"] for each in found.source["files"]}
+    about_rows = {"files": files, "columns": found.source.get("columns"), "test_source": name}
+    shown = {**about_rows, "before": earlier, **wanted.about_page}
     with working("drawing"), as_written(name if before is None else display_name(before)):
         found = found if earlier is None else since(earlier, found)
         wanted.write(outs, lambda: render_report(found, **shown), found.to_json())

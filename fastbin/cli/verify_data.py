@@ -65,10 +65,9 @@ def command(model: str, file: str, as_json: bool, quiet: bool, rows: RowOptions)
     digests.begin(table)
     with without_warnings():  # of which the first fit has told
         found = compare(loaded, _fit_again(loaded, estimator, table, rows))
-    files = digests.end(file)
+    files = digests.end_listed(file)
     if as_json:
-        listed = [{"name": name, "sha256": digest} for name, digest in files.items()]
-        say_json({"model": model, "file": file, "files": listed, **found.to_dict()})
+        say_json({"model": model, "file": file, "files": files, **found.to_dict()})
     elif not quiet:
         _show(found, files)
     return 0 if found.is_same else DIFFERS
@@ -92,10 +91,10 @@ def _fit_again(model: AnyModel, estimator: Any, table: Table, rows: RowOptions) 
     return refitted
 
 
-def _show(found: DataCheck, files: dict[str, str]) -> None:
+def _show(found: DataCheck, files: list[dict[str, str]]) -> None:
     out = console()
-    for name, digest in files.items():
-        out.print(f"{display_name(name)}: SHA-256 {digest}.")
+    for each in files:
+        out.print(f"{display_name(each['name'])}: SHA-256 {each['sha256']}.")
     out.print(f"{found.sentence}.", style="bold")
     if found.differences:
         titles = ("difference in", "model", "these rows")
