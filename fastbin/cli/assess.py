@@ -36,8 +36,7 @@ from fastbin.io import Table
 from fastbin.tables.table import arrow, check_apart
 
 if TYPE_CHECKING:
-    from fastbin.assess import GroupAudit, PredictionCheck
-    from fastbin.assess.clusters import ClusterIntervals
+    from fastbin.assess import GroupAudit
     from fastbin.model import BinnedModel
     from fastbin.model_set import ModelSet
     from fastbin.report import Assessment
@@ -126,34 +125,18 @@ def command(
 # ---------------------------------------------------------------------- predictions with rows that belong together
 
 
-def _assess_clusters(file: str, rows: RowOptions, asked: PredictionOptions, *, as_json: bool, **settings: Any) -> str:
+def _assess_clusters(
+    file: str, rows: RowOptions, asked: PredictionOptions, *, as_json: bool, alpha: float, test_level: float, seed: int,
+    **_: Any,
+) -> str:  # fmt: skip
     """Test one row of each cluster, show intervals that allow for clusters, and return the verdict."""
+    from fastbin.assess import check_predictions, cluster_intervals
+
     for option, value in (("segment", rows.segment), ("day", asked.day), ("asset-correlation", asked.asset_correlation)):
         if value is not None:
             raise click.UsageError(f"--cluster does not go with --{option}")
-    names = {"by": asked.by, "cluster": asked.cluster}
-    tested = check_column(file, rows, str(asked.predictions), names, asked.side or "both", **settings)
-    about = {"file": display_name(file), "predictions": asked.predictions, **names, "intervals": tested.intervals.to_dict()}
-    show(tested.check, as_json, lambda _: _show_tested(tested), **about)
-    return tested.check.verdict
-
-
-class Tested(NamedTuple):
-    """The check of one row of each cluster, and the intervals that allow for clusters."""
-
-    check: PredictionCheck
-    intervals: ClusterIntervals
-
-
-def check_column(
-    file: str, rows: RowOptions, predictions: str, names: dict[str, str | None], side: str, *, alpha: float, test_level: float,
-    seed: int, **_: Any,
-) -> Tested:  # fmt: skip
-    """Test the predictions in a column; `names` of the columns of grades and clusters."""
-    from fastbin.assess import check_predictions, cluster_intervals
-
-    table = rows.open(file)
-    columns = {"p": table.check_column(predictions), "labels": rows.label_column(table), **rows.weight_column(table)}
+    names, side, table = {"by": asked.by, "cluster": asked.cluster}, asked.side or "both", rows.open(file)
+    columns = {"p": table.check_column(str(asked.predictions)), "labels": rows.label_column(table), **rows.weight_column(table)}
     texts = {argument: table.check_column(name) for argument, name in names.items() if name is not None}
     for argument, name in names.items():
         check_apart("grade" if argument == "by" else argument, name, label=columns["labels"])
@@ -165,16 +148,10 @@ def check_column(
             sample_weight=arrays.get("sample_weight"), cluster=keys.get("cluster"),
             seed=seed if is_typed("seed") else None,
         )  # fmt: skip
-        return Tested(check, cluster_intervals(arrays["p"], arrays["labels"], **keys, alpha=alpha, side=side, seed=seed))
-
-
-def _show_tested(tested: Tested) -> None:
-    out = console()
-    out.print(str(tested.check))
-    out.print()
-    out.print(f"{tested.check.clusters}.")
-    out.print()
-    out.print(str(tested.intervals))
+        intervals = cluster_intervals(arrays["p"], arrays["labels"], **keys, alpha=alpha, side=side, seed=seed)
+    about = {"file": display_name(file), "predictions": asked.predictions, **names, "intervals": intervals.to_dict()}
+    show(check, as_json, lambda _: console().print(f"{check}\n\n{check.clusters}.\n\n{intervals}"), **about)
+    return check.verdict
 
 
 # ---------------------------------------------------------------------- a model on a table
