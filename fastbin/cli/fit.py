@@ -455,28 +455,24 @@ def _classes(class_labels: str | None, names: list[str], text: Any) -> tuple[lis
         listed = _keys([name.strip() for name in class_labels.split(",")])
         if len(listed) != len(names):
             raise click.UsageError(f"--class-labels names {len(listed)} classes for the {len(names)} columns of --classes")
-        _refuse_other_order(names, listed)
-        return listed, as_keys(text, are_text=isinstance(listed[0], str), argument="labels")
-    different = text.unique().to_pylist()
-    if set(different) <= set(names):
-        listed = _keys(names)
-        return listed, as_keys(text, are_text=isinstance(listed[0], str), argument="labels")
-    if set(different) <= {str(number) for number in range(len(names))}:
-        _refuse_other_order(names, list(range(len(names))))
-        return list(range(len(names))), as_keys(text)
-    strange = next(each for each in different if each not in names)
-    raise InputError(
-        f"label {strange!r} is neither the name of a column of --classes nor a number from 0 to "
-        f"{len(names) - 1}; say --class-labels LIST, the class of each column"
-    )
-
-
-def _refuse_other_order(names: list[str], classes: list[Any]) -> None:
-    if are_in_other_order(names, classes):
+    else:
+        different, numbers = text.unique().to_pylist(), list(range(len(names)))
+        strange = next((each for each in different if each not in names), None)
+        if strange is None:
+            listed = _keys(names)
+        elif set(different) <= set(map(str, numbers)):
+            listed = numbers
+        else:
+            raise InputError(
+                f"label {strange!r} is neither the name of a column of --classes nor a number from 0 to "
+                f"{len(names) - 1}; say --class-labels LIST, the class of each column"
+            )
+    if are_in_other_order(names, listed):
         raise click.UsageError(
-            f"the columns of --classes are {', '.join(names)}, and would be the classes {', '.join(map(str, classes))}, so "
+            f"the columns of --classes are {', '.join(names)}, and would be the classes {', '.join(map(str, listed))}, so "
             "that a column would not be the class that it is called after; give both in one order, or rename the columns"
         )
+    return listed, as_keys(text, are_text=isinstance(listed[0], str), argument="labels")
 
 
 def _keys(texts: list[str]) -> list[Any]:
