@@ -11,8 +11,7 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.errors import InputError
-from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.form import Curve, digest_of
+from fastbin.export.form import Curve, as_exported, digest_of
 from fastbin.export.source import (
     Language,
     SetCells,
@@ -155,8 +154,8 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
             argument="name",
             value=name,
         )
-    source = source_of(model, outputs, alpha)
-    fitted = as_model_or_set(model)
+    fitted = as_exported(model)
+    source = source_of(fitted, outputs, alpha)
     digest = digest_of(fitted)
     guard = f"FASTBIN_EXPORT_{name}_{digest[:16]}_H"  # with another model of this name, compilers say that it is there twice
     headers = ["math"] if isinstance(source, Curve) and uses(source, "exp", "log") else []
@@ -166,7 +165,7 @@ def c_source(model: Any, name: str, *, outputs: Sequence[str] = ("value",), alph
     )
     return "\n\n".join(
         [
-            comment(model, outputs, alpha, *_manual(source, language)) + f"#ifndef {guard}\n#define {guard}",
+            comment(fitted, outputs, alpha, *_manual(source, language)) + f"#ifndef {guard}\n#define {guard}",
             "\n".join(f"#include <{header}.h>" for header in (*headers, "stdint", "string")),
             f'#define {name}_SHA256 "{digest}"\n#define {name}_EVENT {_literal(fitted.event.encode())}',
             *([refusal] if isinstance(source, Curve) else []),

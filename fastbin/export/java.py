@@ -7,8 +7,7 @@ from typing import Any
 
 from fastbin._base.array_types import Array
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.form import Curve, digest_of
+from fastbin.export.form import Curve, as_exported, digest_of
 from fastbin.export.source import (
     METHODS,
     Language,
@@ -99,16 +98,16 @@ def java(
     <BLANKLINE>
     """
     check_name(name, "name", f"{KEYWORDS} {NO_TYPES}".split(), "Java")
-    source = source_of(model, outputs, alpha)
+    fitted = as_exported(model)
+    source = source_of(fitted, outputs, alpha)
     methods = signatures(source, LANGUAGE)
     said = said_of_answers(source, "NaN")
     about = comment(
-        model, outputs, alpha, "", *methods.values(), "", *said, "Needs no library; safe to share between threads."
+        fitted, outputs, alpha, "", *methods.values(), "", *said, "Needs no library; safe to share between threads."
     )  # fmt: skip
     imports = ""
     if not isinstance(source, Curve) and source.cells is not None:
         imports = f"import java.util.{'HashMap' if source.cells.are_texts else 'Arrays'};\n\n"
-    fitted = as_model_or_set(model)
     facts = (
         f'  public static final String SHA256 = "{digest_of(fitted)}";\n'
         f"  public static final String EVENT = {literal(fitted.event)};"

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastbin._base.array_types import Array
-from fastbin._fit.calibrator import as_model_or_set
-from fastbin.export.form import Curve, digest_of
+from fastbin.export.form import Curve, as_exported, digest_of
 from fastbin.export.source import (
     METHODS,
     Language,
@@ -81,12 +80,12 @@ def javascript(model: Any, *, outputs: Sequence[str] = ("value",), alpha: float 
     }
     <BLANKLINE>
     """
-    source = source_of(model, outputs, alpha)
+    fitted = as_exported(model)
+    source = source_of(fitted, outputs, alpha)
     functions = signatures(source, LANGUAGE)
-    fitted = as_model_or_set(model)
     facts = f'export const SHA256 = "{digest_of(fitted)}";\nexport const EVENT = {literal(fitted.event)};'
     said = said_of_answers(source, "NaN")
-    about = comment(model, outputs, alpha, "", *functions.values(), "", *said)
+    about = comment(fitted, outputs, alpha, "", *functions.values(), "", *said)
     return "\n\n".join([about + facts, *program(source, LANGUAGE)]) + "\n"
 
 

@@ -10,13 +10,12 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt64s
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._fit.calibrator import as_model_or_set
 from fastbin._fit.rows import GREATEST
 from fastbin.export.form import (
     INTEGERS,
@@ -28,12 +27,13 @@ from fastbin.export.form import (
     Named,
     Operation,
     Steps,
-    as_exported,
     description_of,
     form_of,
     parts_of,
     written,
 )
+from fastbin.model import BinnedModel
+from fastbin.model_set import ModelSet
 
 WIDTH = 112
 
@@ -81,9 +81,9 @@ class Tables(NamedTuple):
         return bool((self.clip_lows > self.lows).any() or (self.clip_highs < self.highs).any())
 
 
-def source_of(model: Any, outputs: Sequence[str], alpha: float | None) -> Tables | Curve:
-    """The tables or the curve of a model, a set or a calibrator, checked."""
-    form = form_of(as_exported(model), outputs, alpha)
+def source_of(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None) -> Tables | Curve:
+    """The tables or the curve of a model or a set."""
+    form = form_of(model, outputs, alpha)
     if isinstance(form, Curve):
         return form
     models, unknown = list(form.models), -1
@@ -340,9 +340,9 @@ def literal(text: str) -> str:
     return f'"{shown}"'
 
 
-def comment(model: Any, outputs: Sequence[str], alpha: float | None, *said: str) -> str:
+def comment(model: BinnedModel | ModelSet, outputs: Sequence[str], alpha: float | None, *said: str) -> str:
     """The first lines of an export: what `description_of` says, then `said`; nothing in it ends the comment, or begins one."""
-    text = "\n".join([*description_of(as_model_or_set(model), outputs, alpha), *said])
+    text = "\n".join([*description_of(model, outputs, alpha), *said])
     ascii_text = text.encode("ascii", "backslashreplace").decode().replace("\\", "/")
     plain = ascii_text.replace("*/", "* /").replace("/*", "/ *")
     # How the model came about stays on one line, which programs can find.
