@@ -123,10 +123,11 @@ class ClassRows(NamedTuple):
         kept = rows_that_count(columns, weights)
         return cls(matrix[kept], columns[kept], None if weights is None else weights[kept], known)
 
-    def one_against_rest(self, column: int) -> Samples:
-        """The column of a class as predictions of "the class is this one"."""
-        predictions = np.ascontiguousarray(self.probabilities[:, column])
-        return Samples(predictions, (self.columns == column).view(np.uint8), self.weights)
+    def class_wise(self) -> Iterator[tuple[Key, Samples]]:
+        """Each class with its column as predictions of "the class is this one"."""
+        for column, key in enumerate(self.classes):
+            predictions = np.ascontiguousarray(self.probabilities[:, column])
+            yield key, Samples(predictions, (self.columns == column).view(np.uint8), self.weights)
 
     def top_label(self) -> Iterator[tuple[Key, Samples]]:
         """Each class that is predicted with its rows, as `top_label_parts` gives them; of equal probabilities the first."""
@@ -187,7 +188,7 @@ def class_wise_ece(
     0.16666666666666666
     """
     rows = ClassRows.of(probabilities, labels, classes, sample_weight, sum_to_one=False)
-    return float(np.mean([_l1_error(rows.one_against_rest(j), grouping, n_bins) for j in range(len(rows.classes))]))
+    return float(np.mean([_l1_error(samples, grouping, n_bins) for _, samples in rows.class_wise()]))
 
 
 @shared_docs(class_wise_ece.__doc__)

@@ -395,23 +395,17 @@ def problems_of(
 ) -> Iterator[Problem]:
     """The binary problems of several classes, in the order of the columns; predicted classes as such in ascending order."""
     if predicted is not None:
-        for key, samples in top_label_parts(predictions, predicted, labels, sample_weight, "predictions"):
-            yield Problem(key, samples, group_samples(samples, grouping, n_bins))
-        return
-    rows = ClassRows.of(predictions, labels, classes, sample_weight, sum_to_one=False, name="predictions")
-    if multiclass == "top-label":
-        for key, samples in rows.top_label():
-            yield Problem(key, samples, group_samples(samples, grouping, n_bins))
-    elif multiclass == "class-wise":
-        for column, key in enumerate(rows.classes):
-            samples = rows.one_against_rest(column)
-            yield Problem(key, samples, group_samples(samples, grouping, n_bins))
+        parts = top_label_parts(predictions, predicted, labels, sample_weight, "predictions")
     else:
-        seen, bins = np.unique(rows.probabilities.argmax(axis=1), return_inverse=True)
-        groups = Groups("predicted", bins.astype(np.int32), np.empty(len(seen) - 1), None)
-        predicted = tuple(rows.classes[column] for column in seen.tolist())
-        for column, key in enumerate(rows.classes):
-            yield Problem(key, rows.one_against_rest(column), groups, predicted)
+        rows = ClassRows.of(predictions, labels, classes, sample_weight, sum_to_one=False, name="predictions")
+        parts = rows.top_label() if multiclass == "top-label" else rows.class_wise()
+    if multiclass != "confusion":
+        yield from (Problem(key, samples, group_samples(samples, grouping, n_bins)) for key, samples in parts)
+        return
+    seen, bins = np.unique(rows.probabilities.argmax(axis=1), return_inverse=True)
+    groups = Groups("predicted", bins.astype(np.int32), np.empty(len(seen) - 1), None)
+    named = tuple(rows.classes[column] for column in seen.tolist())
+    yield from (Problem(key, samples, groups, named) for key, samples in parts)
 
 
 def joined(
