@@ -110,15 +110,14 @@ def check_report(report: str, file: str | None, rows: RowOptions) -> tuple[list[
         if has_rows(content):
             again.append(from_counts(content))
             told.append("the counts in it")
-        is_of_counts = content.get("source", {}).get("is_of_counts", False)
     if file is not None:
         digests = FileDigests()
         table = rows.open(file, watch=digests.watch)
         found = digests.begin(table)
-        again.append(from_rows(content, table, is_of_counts=is_of_counts))
+        again.append(from_rows(content, table))
         stated = [entry.get("sha256") for entry in content.get("source", {}).get("files", [])]
         other = found and stated and sorted(found.values()) != sorted(stated)
-        what = "the table of counts" if is_of_counts else "the rows"
+        what = "the table of counts" if content.get("source", {}).get("is_of_counts") else "the rows"
         told.append(f"{what} of {display_name(file)}{' (another file than that of the report)' if other else ''}")
     if not again:
         raise click.UsageError("the report has the digest of its counts alone; give FILE, whose rows it is about")

@@ -315,12 +315,12 @@ def number(entry: float) -> str:
     return "Infinity" if entry == math.inf else repr(entry)
 
 
-def wrapped(entries: Iterable[str], indent: str = "  ") -> str:
+def wrapped(entries: Iterable[str]) -> str:
     """Entries with commas between them, in lines of readable length."""
-    lines = [indent]
+    lines = ["  "]
     for entry in entries:
         if len(lines[-1]) + len(entry) + 2 > WIDTH and lines[-1].strip():
-            lines.append(indent)
+            lines.append("  ")
         lines[-1] += entry + ", "
     return "\n".join(line.rstrip() for line in lines).removesuffix(",")
 

@@ -92,12 +92,12 @@ def _clusters_of(content: Mapping[str, Any]) -> Agreement | None:
     return None if stated is None else Agreement(*(stated[name] for name in Agreement._fields))
 
 
-def from_rows(content: Mapping[str, Any], table: Any, *, is_of_counts: bool = False) -> Validation:
+def from_rows(content: Mapping[str, Any], table: Any) -> Validation:
     """The validation of the rows of a table, by the columns that the report names, or of a table of counts."""
-    if is_of_counts:
-        return validate(read_counts(table), _options_of(content))
     source = content.get("source", {})
-    columns = source.get("columns") if isinstance(source, dict) else None
+    if source.get("is_of_counts"):
+        return validate(read_counts(table), _options_of(content))
+    columns = source.get("columns")
     if not isinstance(columns, dict) or not set(columns) <= set(NamedColumns._fields):
         raise FormatError("the report does not name the columns of its rows; make it anew from the file")
     clusters = _clusters_of(content)
