@@ -115,8 +115,9 @@ def check_report(report: str, file: str | None, rows: RowOptions) -> tuple[list[
         table = rows.open(file, watch=digests.watch)
         found = digests.begin(table)
         again.append(from_rows(content, table))
-        stated = [entry.get("sha256") for entry in content.get("source", {}).get("files", [])]
-        other = found and stated and sorted(found.values()) != sorted(stated)
+        with as_written(display_name(report)):
+            stated = sorted(entry["sha256"] for entry in content.get("source", {}).get("files", []))
+        other = found and stated and sorted(found.values()) != stated
         what = "the table of counts" if content.get("source", {}).get("is_of_counts") else "the rows"
         told.append(f"{what} of {display_name(file)}{' (another file than that of the report)' if other else ''}")
     if not again:

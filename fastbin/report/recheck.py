@@ -100,10 +100,11 @@ def from_rows(content: Mapping[str, Any], table: Any) -> Validation:
     columns = source.get("columns")
     if not isinstance(columns, dict) or not set(columns) <= set(NamedColumns._fields):
         raise FormatError("the report does not name the columns of its rows; make it anew from the file")
-    clusters = _clusters_of(content)
+    with as_written("the report"):
+        clusters, names = _clusters_of(content), NamedColumns(**columns)
     seed = 0 if clusters is None else check_seed(clusters.seed)
     with without_warnings():  # the report says it
-        counts = count_table(table, NamedColumns(**columns), positive=source.get("positive"), seed=seed)
+        counts = count_table(table, names, positive=source.get("positive"), seed=seed)
     return validate(counts, _options_of(content))
 
 

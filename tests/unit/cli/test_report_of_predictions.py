@@ -230,6 +230,20 @@ def test_reports_that_were_edited_are_told(changed: dict[str, object], code: int
     assert message in report("--check", "edited.json", code=code).output
 
 
+@pytest.mark.parametrize(
+    ("member", "entries"),
+    [
+        ("source", {"files": ["rows.csv"]}), ("source", {"files": 5}), ("source", {"columns": {"label": "y"}}),
+        ("counts", {"rows": None, "clusters": {"n_rows": 5}}),
+    ],
+)  # fmt: skip
+def test_what_a_report_says_of_its_rows_is_refused_where_it_was_edited(member: str, entries: dict[str, object]) -> None:
+    content = stored("report.json")
+    content[member] |= entries
+    Path("edited.json").write_text(json.dumps(content))
+    assert "is not a report as" in report("--check", "edited.json", "rows.csv", code=1).stderr
+
+
 @pytest.mark.parametrize("what", ["counts", "figures"])
 def test_an_earlier_report_that_was_edited_is_refused(what: str) -> None:
     content = stored("report.json")
