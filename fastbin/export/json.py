@@ -453,16 +453,8 @@ def _faults_of_vector(parts: Mapping[str, Any], place: str) -> Iterator[FormatEr
             least, most = (np.broadcast_to(limit, own.shape).flat[i].item() for limit in (low, high))
             index = f"[{i}]" if name in shapes else ""
             yield refused(f"{place}.{name}{index}", own.flat[i].item(), f"a number from {least} to {most}")
-    ones = parts["counts"].reshape(-1, 2) if "counts" in parts else np.zeros((0, 2))
-    for i in np.flatnonzero(ones[:, 1] > ones[:, 0])[:1]:
-        yield refused(f"{place}.counts[{2 * i + 1}]", int(ones[i, 1]), f"a number from 0 to {int(ones[i, 0])}")
     if "counts" in parts:
-        n_rows = [sum(group) for group in parts["counts"].reshape(shapes["counts"])[..., 0].tolist()]
-        for g in (g for g in range(1, len(n_rows)) if n_rows[g] != n_rows[0]):
-            yield FormatError(f"{place}.counts: group {g} has {n_rows[g]} rows, and group 0 has {n_rows[0]}")
-        n_ones = sum(ones[: len(ones) // len(n_rows) * (len(n_rows) - 1), 1].tolist())
-        if n_ones != n_rows[0]:
-            yield FormatError(f"{place}.counts: the classes have {n_ones} rows in all, and group 0 has {n_rows[0]}")
+        yield from _faults_of_counts(parts["counts"].reshape(shapes["counts"]), f"{place}.counts")
     if "edges" in parts:
         edges = parts["edges"].reshape(shapes["edges"])
         for g, b in np.argwhere(edges[:, 1:] < edges[:, :-1])[:1]:
@@ -476,6 +468,20 @@ def _faults_of_vector(parts: Mapping[str, Any], place: str) -> Iterator[FormatEr
         is_narrow = model.out_of_range != "clip" and not (low <= 0.0 and high >= 1.0)
         if model.needs_key or is_narrow:
             yield FormatError(f"{place}.models[{i}] refuses scores or uses random keys; those of a vector model do neither")
+
+
+def _faults_of_counts(counts: Array, place: str) -> Iterator[FormatError]:
+    """Rows, and those with the label, of each bin of each group: the classes, which share the rows, and the top label."""
+    for i, (rows, ones) in enumerate(counts.reshape(-1, 2).tolist()):
+        if ones > rows:
+            yield refused(f"{place}[{2 * i + 1}]", ones, f"a number from 0 to {rows}")
+    n_first, *others = (sum(group) for group in counts[..., 0].tolist())
+    for g, n_rows in enumerate(others, 1):
+        if n_rows != n_first:
+            yield FormatError(f"{place}: group {g} has {n_rows} rows, and group 0 has {n_first}")
+    n_ones = sum(counts[:-1, :, 1].ravel().tolist())
+    if n_ones != n_first:
+        yield FormatError(f"{place}: the classes have {n_ones} rows in all, and group 0 has {n_first}")
 
 
 def _faults_of_model(parts: Mapping[str, Any], place: str) -> Iterator[FormatError]:
