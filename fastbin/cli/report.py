@@ -212,18 +212,14 @@ def _report_predictions(
             raise click.UsageError("with --counts there is no MODEL and no FILE; leave them out")
         for name in filter(is_typed, ("segment", "label", "positive", "weights")):
             raise click.UsageError(f"a table of counts has columns of its own names; leave --{name} out")
-        read: str = counts
+        read, validated = counts, validate_counts_file
     else:
         if file is None or extra is not None:
             raise click.UsageError("with --predictions there is no MODEL: give FILE alone")
-        read = file
+        read, validated = file, partial(validate_file, seed=settings["seed"] if is_typed("seed") else None)
     outs = wanted.open(read, *([] if before is None else [before]))
     earlier = None if before is None else read_earlier(before)
-    if counts is None:
-        seed = settings["seed"] if is_typed("seed") else None
-        found = validate_file(read, rows, asked, test_level=settings["test_level"], seed=seed)
-    else:
-        found = validate_counts_file(read, rows, asked, test_level=settings["test_level"])
+    found = validated(read, rows, asked, test_level=settings["test_level"])
     name = display_name(read if read == "-" else Path(read).name)
     files = {each["name"]: each["sha256"] for each in found.source["files"]}
     about_rows = {"files": files, "columns": found.source.get("columns"), "test_source": name}
