@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +59,9 @@ class VectorScorecard:
     accuracy: float
 
     @classmethod
-    def of(cls, name: str, values: Float64s, test: _TestRows, classes: tuple[Key, ...], n_bins: int, alpha: float) -> Any:
+    def of(
+        cls, name: str, values: Float64s, *, test: _TestRows, classes: tuple[Key, ...], n_bins: int, alpha: float
+    ) -> VectorScorecard:
         """The numbers on one predictor."""
         names: Any = list(classes)
         labels, weights = np.array(names)[test.truth], {"sample_weight": test.weights}
@@ -377,11 +379,7 @@ def assess_vectors(
     alpha, test_level = check_alpha(alpha), check_alpha(test_level, "test_level")
     test = _TestRows.of(model, P, labels, weights)
     classes, asked, own = model.classes, N_BINS if n_bins is None else n_bins, (CALIBRATED, "raw")
-
-    def scored(name: str, values: Float64s) -> VectorScorecard:
-        card: VectorScorecard = VectorScorecard.of(name, values, test, classes, asked, alpha)
-        return card
-
+    scored = partial(VectorScorecard.of, test=test, classes=classes, n_bins=asked, alpha=alpha)
     promises, why = _promises(model, alpha)
     frequencies = test.frequencies
     of_population = [promise for promise in promises if promise.about == "population"]
