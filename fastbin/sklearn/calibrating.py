@@ -66,17 +66,16 @@ class CalibrationRows(NamedTuple):
             fitted = method.fit(rounded(self.scores), self.names[self.columns], self.weights)
             return self.with_moved_edges(fitted.model_)
 
-    def with_moved_edges(self, model: Any) -> Any:
-        """A model or models of rounded scores as those of scores as they are; None where an edge cannot be moved."""
-        is_one = isinstance(model, BinnedModel)
-        parts = [(model, self.scores, self.columns, self.weights)] if is_one else list(self.of_models(model))
-        if not all(has_movable_edges(part[0]) for part in parts):
-            return None
-        moved = {part[0]: with_moved_edges(*part) for part in parts}
-        return changed(model, moved.__getitem__)
+    def with_moved_edges(self, fitted: M) -> M:
+        """A model or models of rounded scores as those of scores as they are."""
+        moved = {part[0]: with_moved_edges(*part) for part in self.of_models(fitted)}
+        return changed(fitted, moved.__getitem__)
 
-    def of_models(self, models: ModelSet | VectorModel) -> Iterator[tuple[BinnedModel, Array, Array, Array | None]]:
+    def of_models(self, models: Any) -> Iterator[tuple[BinnedModel, Array, Array, Array | None]]:
         """Each model with the scores, labels and weights of its rows."""
+        if isinstance(models, BinnedModel):
+            yield models, self.scores, self.columns, self.weights
+            return
         if isinstance(models, VectorModel) or models.kind == "class-wise":
             for column, name in enumerate(self.names.tolist()):
                 yield models.models[name], self.scores[:, column], self.columns == column, self.weights
@@ -99,9 +98,8 @@ def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows, draws
         binary = _for_decisions(binary, estimator)
     if _has_edges_at_scores(binary):
         fitted = rows.fit(binary, rounded(rows.scores))
-        moved = rows.with_moved_edges(fitted.model_)
-        if moved is not None:
-            fitted.model_ = moved
+        if all(has_movable_edges(model) for model, *_ in rows.of_models(fitted.model_)):
+            fitted.model_ = rows.with_moved_edges(fitted.model_)
             return fitted
     return rows.fit(binary, rows.scores)
 

@@ -182,6 +182,7 @@ def test_however_rows_come_the_bytes_are_the_same(draw: st.DataObject) -> None:
     pick=st.integers(0, 2**32 - 1),
     score_range=st.sampled_from([(0.0, 1.0), (0.0, 2.0), (-1.0, 1.0), None]),
 )
+@example([0.0, 5e-324, 1e-323], 0, (0.0, 1.0))
 @example([k * 5e-324 for k in range(8)], 0, (0.0, 1.0))
 @example([0.25, math.nextafter(0.5, 1.0)], 0, (0.0, 1.0))  # one double, without a score, lies between an edge and a place
 @example([0.0, 1.0], 0, None)

@@ -30,6 +30,7 @@ from wordings import refuses
 import fastbin as fb
 from fastbin.sklearn import CalibratedClassifier
 from fastbin.sklearn.calibrated_classifier import columns_of, keys_of
+from fastbin.sklearn.calibrating import CalibrationRows
 from fastbin.sklearn.training import Subset, folds_of, seed_of_draws
 
 X, Y = make_classification(2000, n_features=8, flip_y=0.3, random_state=0)
@@ -131,10 +132,12 @@ def test_two_classes() -> None:
     assert clf.score(X, Y) == np.mean(clf.predict(X) == Y)
 
 
-def vectors_of(X: Any, y: Any, clf: Any) -> Any:
-    """The vectors of the rows that were held out, whose scores are not rounded."""
+def vectors_of(X: Any, y: Any, clf: Any) -> tuple[Any, Any]:
+    """The vectors of the rows that were held out, as the classifier fits them, and of their scores as they are."""
     _, calibration = clf._split(Subset.of_all(None, len(y)), np.random.RandomState(seed_of_draws(0, y)))
-    return fb.multi.VectorCalibration().fit(clf.estimator_.predict_proba(X[calibration.at]), y[calibration.at])
+    scores, classes = clf.estimator_.predict_proba(X[calibration.at]), y[calibration.at]
+    as_they_are = fb.multi.VectorCalibration().fit(scores, classes).model_
+    return CalibrationRows(scores, classes, clf.classes_, None, "top-label").fit_vectors(), as_they_are
 
 
 def test_top_label() -> None:
@@ -149,9 +152,10 @@ def test_top_label() -> None:
     rows = np.arange(len(X3))
     np.testing.assert_array_equal(probabilities[rows, top], q)
     first, second = np.argsort(scores, axis=1)[:, 0], np.argsort(scores, axis=1)[:, 1]
-    shares = vectors_of(X3, Y3, clf).predict(scores)
+    shares, of_scores_as_they_are = (vectors.predict(scores) for vectors in vectors_of(X3, Y3, clf))
+    np.testing.assert_allclose(shares, of_scores_as_they_are, rtol=1e-9)
     np.testing.assert_allclose(
-        probabilities[rows, first] * shares[rows, second], probabilities[rows, second] * shares[rows, first], rtol=1e-9
+        probabilities[rows, first] * shares[rows, second], probabilities[rows, second] * shares[rows, first], rtol=1e-12
     )
     assert "predicted class" in str(clf.certificate())
     assert clf.predict_interval(X3).shape == (3000, 2)
