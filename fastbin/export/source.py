@@ -364,7 +364,7 @@ def said_of_answers(source: Tables | Curve, nothing: str) -> list[str]:
         no_answer += ", or outside the range of its model"
     elif limits != [(-GREATEST, GREATEST)]:
         no_answer += f", or outside [{limits[0][0]!r}, {limits[0][1]!r}]"
-    lines = [f"{nothing} where there is no answer: for {no_answer}."]
+    lines = [f"{nothing} without an answer: for {no_answer}."]
     if isinstance(source, Curve):
         return [*lines, *_said_of_values(source)]
     if source.cells is not None and source.cells.unknown < 0:

@@ -148,9 +148,9 @@ def test_rows_without_an_answer_are_not_decided() -> None:
     """The runners of `verify` compare that: NULL, or the 0 that rejects nobody. Here the words say it."""
     model = decided(model_of("10 bins"), 0.6, 0.4)
     header = fb.export.c_source(model, "credit", outputs=["value", "decision"])
-    assert "-1 (decision 0) where there is no answer" in header
+    assert "-1 (decision 0) without an answer" in header
     assert "return step < 0 ? 0 : credit_decisions[step];" in header
-    assert "NaN (bin -1, decision 0) where" in fb.export.java(model, "Credit", outputs=["value", "bin", "decision"])
+    assert "NaN (bin -1, decision 0) without an answer" in fb.export.java(model, "Credit", outputs=["value", "bin", "decision"])
     scores = rows_without_answer(model)
     graph = fb.export.onnx(model, outputs=["decision"])
     assert session_of(graph).run(["decision"], {"score": scores})[0].tolist() == [0] * len(scores)
