@@ -76,35 +76,50 @@ static int32_t edge_after(const score_index *ix, const fastbin_model_spec *spec,
   return edge;
 }
 
+/* Whether the span of an entry begins no higher than that of another one ends. A loop without a way out, for wide registers. */
+static int any_may_share(const uint32_t *ends, const uint32_t *starts, size_t n) {
+  int may_share = 0;
+  for (size_t i = 0; i < n; i++) may_share |= ends[i] >= starts[i];
+  return may_share;
+}
+
 /*
  * The window that the fullest cell of this map needs, or a larger one than `limit`. A window w is enough where no cell has 2 w
  * thresholds: where the threshold 2 w - 1 places before each ends in a lower cell than its first, as both ends of the spans ascend. A
- * window that is too small is doubled, and holds for the thresholds before.
+ * window that is too small is doubled, and holds for the thresholds before. Ends of the block before are kept at hand; those further
+ * away are computed again.
  */
 static uint32_t window_of(const score_index *ix, const fastbin_model_spec *spec, uint32_t limit) {
+  enum { AT_ONCE = THRESHOLDS_AT_A_TIME };
   block_function *next_block = fastbin_block_function();
-  threshold_block blocks[2];
-  uint32_t window = 1, before = 0, low = 0;
+  threshold_block block;
+  uint32_t ends[2 * AT_ONCE], starts[AT_ONCE], *own_ends = ends + AT_ONCE;
+  uint32_t window = 1, reach = 1, before = 0, start = 0;
   uint32_t reach_of_back = 0; /* `back` is the edge of the threshold so many places before; 0: of none */
   int32_t next = 0, back = 0;
-  for (size_t n, b = 0; (n = next_block(ix, spec, &next, &blocks[b % 2])) > 0; b++) {
-    for (size_t i = 0; i < n; i++, before++) {
-      const threshold_block *block = &blocks[b % 2];
+  for (size_t n; (n = next_block(ix, spec, &next, &block)) > 0; before += (uint32_t)n) {
+    for (size_t i = 0; i < n; i++) {
       /* Infinity, the threshold of the greatest double with ties below, may get the lowest cell; no score reaches it. */
-      low = block->low[i] > low ? block->low[i] : low;
+      starts[i] = start = block.low[i] > start ? block.low[i] : start;
+    }
+    memcpy(own_ends, block.high, n * sizeof *ends);
+    for (; reach < AT_ONCE; reach = 2 * window - 1) {
+      size_t first = before < reach ? reach - before : 0; /* with a threshold so many places before */
+      if (first >= n || !any_may_share(own_ends + first - reach, starts + first, n - first)) break;
+      window *= 2;
+      if (window > limit) return window;
+    }
+    for (size_t i = 0; reach > AT_ONCE && i < n; i++) {
       if (reach_of_back) back = edge_after(ix, spec, back);
-      for (uint32_t reach = 2 * window - 1; before >= reach; reach = 2 * window - 1) {
-        uint32_t end = blocks[(before - reach) / THRESHOLDS_AT_A_TIME % 2].high[(before - reach) % THRESHOLDS_AT_A_TIME];
-        if (reach > THRESHOLDS_AT_A_TIME) {
-          if (reach_of_back != reach) back = edge_before(ix, spec, block->edges[i], reach);
-          reach_of_back = reach;
-          end = fastbin_highest_cell(ix, threshold_of(spec, back));
-        }
-        if (end < low) break;
+      for (; before + i >= reach; reach = 2 * window - 1) {
+        if (reach_of_back != reach) back = edge_before(ix, spec, block.edges[i], reach);
+        reach_of_back = reach;
+        if (fastbin_highest_cell(ix, threshold_of(spec, back)) < starts[i]) break;
         window *= 2;
         if (window > limit) return window;
       }
     }
+    memcpy(ends, own_ends, n * sizeof *ends);
   }
   return window;
 }
