@@ -544,9 +544,9 @@ class Side(NamedTuple):
             return cls()
         called = with_whole_numbers(classes).tolist()
         if positive is None:
-            # For 0 and 1, "label 1" says it; and a user may call a class by a name that is too long for a file.
+            # For 1, "label 1" says it; and a user may call a class by a name that is too long for a file.
             event = str(called[1])
-            is_said = names[1] not in (0, 1) and len(event.encode("utf8", "replace")) <= MOST_EVENT_BYTES
+            is_said = names[1] != 1 and len(event.encode("utf8", "replace")) <= MOST_EVENT_BYTES
             return cls(names[1], 1, check_event(event) if is_said else b"")
         if np.ndim(positive) or positive not in names:
             raise InputError(f"is {positive!r}, which is none of the classes {names}", argument="positive", value=positive)

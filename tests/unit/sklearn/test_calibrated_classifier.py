@@ -675,7 +675,7 @@ def test_a_certificate_is_about_the_class_that_is_positive() -> None:
     ("names", "positive", "event"),
     [
         (["default", "paid"], None, "paid"), ([0, 1], None, ""), ([False, True], None, ""), ([0, 1], 0, "0"),
-        ([1, 2], None, "2"), ([1, 2], 1, "1"), (["a", "b" * 300], None, ""),
+        ([-1, 0], None, "0"), ([1, 2], None, "2"), ([1, 2], 1, "1"), (["a", "b" * 300], None, ""),
     ],
 )  # fmt: skip
 def test_the_event_is_called_as_the_class(names: Any, positive: Any, event: str) -> None:
