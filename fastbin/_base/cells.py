@@ -16,6 +16,7 @@ from fastbin._base.checks import check_choice, is_missing, refuse_first
 from fastbin._base.doubles import BEYOND_DOUBLES, doubles_of
 from fastbin._base.errors import InputError, InputTypeError, Wording, Words, by_name
 from fastbin._base.frames import columns_of, read_column, refuse_lazy, refuse_masked
+from fastbin._base.shown import how_many
 
 MOST_BYTES = 1024
 LEAST, GREATEST = -(2**63), 2**63 - 1
@@ -243,7 +244,7 @@ def _as_matrix(P: Any, name: str) -> Array:
         raise InputTypeError(problem, argument=name)
     if array.shape[1] < 2:
         raise InputError(
-            f"has {array.shape[1]} column{'s' * (array.shape[1] != 1)}, and there are two classes at the least",
+            f"has {how_many(array.shape[1], 'column')}, and there are two classes at the least",
             "scores of one class go to a binary calibrator, such as UniformMassBinning",
             argument=name,
         )

@@ -49,6 +49,15 @@ def first_few(items: Sequence[Any], limit: int = 8, say: Callable[[Any], str] = 
     return ", ".join(map(say, items[:limit])) + (f" and {len(items) - limit:,} more" if len(items) > limit else "")
 
 
+def how_many(number: int, noun: str) -> str:
+    """A number and what it counts.
+
+    >>> how_many(1, "bin"), how_many(1200, "sample")
+    ('1 bin', '1,200 samples')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 NOISE = 1e-12  # what is smaller may be the rounding of sums, and is shown as 0
 DIGITS = 13  # that tell a number from another; those behind them are the rounding of sums
 ANY_LENGTH = Context(prec=400)  # of its own, as a program may set that of its threads

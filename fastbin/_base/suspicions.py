@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from fastbin._base.array_types import Array, Bools, Int64s
+from fastbin._base.shown import how_many
 
 LEVEL = 0.01
 FALLS = "labels fall as scores rise"
@@ -48,7 +49,7 @@ def on_falling(n_lower: int, ones_lower: int, n: int, n_ones: int, level: float 
     if p > level:
         return None
     return (
-        f"{FALLS}: the share of label 1 is {ones_lower / n_lower:.3g} among the {n_lower:,} lower scores and "
+        f"{FALLS}: the share of label 1 is {ones_lower / n_lower:.3g} among the {how_many(n_lower, 'lower score')} and "
         f"{ones_upper / n_upper:.3g} among the {n_upper:,} upper ones (Fisher's exact test, one-sided: p = {p:.2g}); these "
         "look like the scores of the other class: pass the column of predict_proba that stands where the event stands in "
         "classes_, or 1 - scores; fastbin never flips scores"

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.shown import printable
+from fastbin._base.shown import how_many, printable
 from fastbin._core.score import library_version
 
 # What the file may hold, and from how many entries on an array is told by its digest.
@@ -119,7 +119,7 @@ def in_words(model: Any) -> str:
     if stated is None:
         return ""
     steps = [_step_in_words(step) for step in _steps_of(stated)]
-    told = [f"{model.n_samples:,} samples" + (f" ({model.n_positive:,} positive)" if hasattr(model, "n_positive") else "")]
+    told = [how_many(model.n_samples, "sample") + (f" ({model.n_positive:,} positive)" if hasattr(model, "n_positive") else "")]
     told += [f"seed {model.seed}", f"fingerprint {model.fingerprint:016x}"] if hasattr(model, "fingerprint") else []
     version = [f"fastbin {stated['version']}"] if "version" in stated else []
     return printable(", ".join([_short(" > ".join(steps), MOST_SHOWN), *told, *version]))

@@ -12,7 +12,7 @@ import numpy as np
 from fastbin._base import html
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.errors import FormatError, GuaranteeError, MissingDependencyError
-from fastbin._base.shown import rounded_up
+from fastbin._base.shown import how_many, rounded_up
 from fastbin._base.table import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.schemes import SCHEMES
@@ -35,33 +35,28 @@ KIND_WORDS = {
 }  # fmt: skip
 
 
-def counted(number: int, noun: str) -> str:
-    """A number and what it counts.
-
-    >>> counted(1, "bin"), counted(1200, "sample")
-    ('1 bin', '1,200 samples')
-    """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 def summary(fitted: Fitted) -> str:
     """One line: the method, the bins, the samples; of a set its kind, the models and the samples."""
     if fitted.is_set:
         methods = {SCHEMES[model.scheme].title for _, model in fitted.numbered}
         # Two where some cells of certified models are small.
         how = f" by {' and '.join(sorted(methods))}" if len(methods) <= 2 else ""
-        models = f"{counted(fitted.n_models, 'model')}, {fitted.n_bins:,} bins in all"
-        return f"A set of {len(fitted):,} {KIND_WORDS[fitted.kind]}{how}, {models}, from {counted(fitted.n_samples, 'sample')}"
-    bins = counted(fitted.n_bins, "bin")
-    if fitted.has_steps:
-        bins = f"{counted(fitted.n_bins, 'evidence bin')}, {fitted.n_steps:,} steps"
-    size = {"step": f", {bins}", "linear": f", {counted(fitted.n_bins, 'knot')}", "smooth": ""}[fitted.kind]
+        models = f"{how_many(fitted.n_models, 'model')}, {how_many(fitted.n_bins, 'bin')} in all"
+        return f"A set of {len(fitted):,} {KIND_WORDS[fitted.kind]}{how}, {models}, from {how_many(fitted.n_samples, 'sample')}"
     samples = ""
     if fitted.n_samples:
         share = 100.0 * fitted.n_positive / fitted.n_samples
         have = f"{fitted.n_positive:,} ({share:.3g} %) have {label_words(fitted.event)}"
-        samples = f", from {counted(fitted.n_samples, 'sample')} of which {have}"
-    return SCHEMES[fitted.scheme].title + size + samples
+        samples = f", from {how_many(fitted.n_samples, 'sample')} of which {have}"
+    return _method_and_size(fitted) + samples
+
+
+def _method_and_size(model: Model) -> str:
+    bins = how_many(model.n_bins, "bin")
+    if model.has_steps:
+        bins = f"{how_many(model.n_bins, 'evidence bin')}, {how_many(model.n_steps, 'step')}"
+    size = {"step": f", {bins}", "linear": f", {how_many(model.n_bins, 'knot')}", "smooth": ""}[model.kind]
+    return SCHEMES[model.scheme].title + size
 
 
 def intervals_of(fitted: Fitted, alpha: float | None, side: str = "both") -> Float64s | None:
@@ -96,19 +91,16 @@ def facts(fitted: Fitted) -> dict[str, str]:
 
 
 def _model_facts(model: Model) -> dict[str, str]:
-    size = {"step": f", {model.n_bins:,} bins", "linear": f", {model.n_bins:,} knots", "smooth": ""}[model.kind]
-    if model.has_steps:
-        size = f", {model.n_bins:,} evidence bins, {model.n_steps:,} steps"
     accepted = "any finite number" if model.score_range is None else "{:g} to {:g}".format(*model.score_range)
     if model.out_of_range == "clip":
         accepted += "; others are clipped to its ends"
     samples = f"{model.n_samples:,}, {model.n_positive:,} of them with {label_words(model.event)}"
     return {
-        "Method": SCHEMES[model.scheme].title + size,
+        "Method": _method_and_size(model),
         "Values are the probability of": event_words(model.event),
         "Calibration samples": samples if model.n_samples else "",
         "Scores accepted": accepted,
-        "Ties at boundaries": "" if model.ties == "none" else f"{model.ties}; {model.n_tied:,} calibration samples tied",
+        "Ties at boundaries": "" if model.ties == "none" else f"{model.ties}; {how_many(model.n_tied, 'sample')} tied",
         "Seed": str(model.seed),
         "Sampling": moved_words(model) if model.sampling_rate else "",
         "Decision": decision_words(model),
@@ -121,7 +113,7 @@ def _set_facts(models: Models) -> dict[str, str]:
     pooled = f"{len(models.pooled_cells):,} of the cells share one model, the pool"
     return {
         "Cells": f"{len(models):,} ({models.kind})",
-        "Models": f"{models.n_models:,}, {models.n_bins:,} bins in all",
+        "Models": f"{models.n_models:,}, {how_many(models.n_bins, 'bin')} in all",
         "Methods": "; ".join(f"{title} ({count:,})" if len(methods) > 1 else title for title, count in methods.items()),
         "Values are the probability of": event_words(models.event) if models.event else "",
         "Calibration samples": f"{models.n_samples:,}",

@@ -12,7 +12,7 @@ from fastbin._base import html
 from fastbin._base.array_types import Float64s
 from fastbin._base.checks import check_alpha, check_unit_interval
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.shown import first_few, printable
+from fastbin._base.shown import first_few, how_many, printable
 from fastbin._base.table import Columns, Table, as_html, as_records, as_text
 from fastbin.assess.catalogue import APPROXIMATE, CATALOGUE
 from fastbin.assess.cell_curves import Blocks, brier_parts, cumulative, distances, draw, log_parts, smooth_ece
@@ -157,7 +157,7 @@ class CalibrationTests(Table):
     def _about(self) -> str:
         mean = self.mean_prediction * self.n_samples
         expected = f"{mean:,.1f}" if mean >= 0.1 or mean == 0.0 else f"{mean:.2g}"
-        rows = f"{self.n_samples:,} new rows, with {self.label_sum:,} ones where {expected} are expected"
+        rows = f"{how_many(self.n_samples, 'new row')}, with {self.label_sum:,} ones where {expected} are expected"
         exact = next((row for row in self.figures if row.scope is None and row.test in _EXACT), None)
         by_itself = " of all rows together" if self.n_grades else ""
         tested = "" if exact is None else f", exact p{by_itself} {p_is(exact.value.p_value or 0.0)}"

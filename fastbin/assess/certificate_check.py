@@ -24,6 +24,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
+from fastbin._base.shown import how_many
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, as_model_or_set
 from fastbin._fit.edges import chance_of_same_counts, count_at_edges, fingerprint_of
@@ -292,7 +293,7 @@ class Promise(NamedTuple):
             if promise.n_bins != model.n_bins:
                 raise InputError(f"the certificate is about {promise.n_bins} bins, and the model has {model.n_bins}")
             if model.counts is not None and promise.n_samples != model.n_samples:
-                samples = f"{promise.n_samples:,} samples, and the model has {model.n_samples:,}"
+                samples = f"{how_many(promise.n_samples, 'sample')}, and the model has {model.n_samples:,}"
                 raise InputError(f"the certificate is about a fit to {samples}", "take that of the model")
             radii = promise.epsilon if promise.radii is None else np.asarray(promise.radii)
             is_claimed[list(promise.uncovered_bins)] = False

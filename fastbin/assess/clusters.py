@@ -19,7 +19,7 @@ from fastbin._base.checks import check_alpha, check_same_length, check_seed
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, warn
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import outwards, rounded_down, rounded_up
+from fastbin._base.shown import how_many, outwards, rounded_down, rounded_up
 from fastbin._base.table import Columns, Table
 from fastbin._core.fit import row_keys
 from fastbin.assess.samples import check_samples, rows_of_each
@@ -132,8 +132,9 @@ class Agreement(NamedTuple):
         chosen = "" if self.seed is None else f"; one row of each was taken, by seed {self.seed}"
         worth = f"{int(self.n_rows / self.design_effect):,}"
         return (
-            f"{self.n_rows:,} rows of {self.n_clusters:,} clusters, whose intracluster correlation is {self.correlation:.3f}: "
-            f"the design effect is {self.design_effect:.3g}, and they tell about as much as {worth} independent rows{chosen}"
+            f"{how_many(self.n_rows, 'row')} of {self.n_clusters:,} clusters, whose intracluster correlation is "
+            f"{self.correlation:.3f}: the design effect is {self.design_effect:.3g}, and they tell about as much as {worth} "
+            f"independent rows{chosen}"
         )
 
     def warn(self, stacklevel: int) -> None:

@@ -16,7 +16,7 @@ from fastbin._base.checks import check_alpha, check_same_length
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import first_few, printable, rounded_up
+from fastbin._base.shown import first_few, how_many, printable, rounded_up
 from fastbin._base.table import Columns, Table, as_records
 from fastbin._fit.calibrator import Calibrator
 from fastbin.assess.bin_tests import BinSums
@@ -298,7 +298,7 @@ class AuditedGroup(Table):
         return {**cells, **{word: getattr(self, name).tolist() for word, name in COLUMNS.items()}, "verdict": self.verdicts}
 
     def _about(self) -> str:
-        return f"{printable(self.name)}: {self.verdict}, {self.n_samples:,} test samples"
+        return f"{printable(self.name)}: {self.verdict}, {how_many(self.n_samples, 'test sample')}"
 
     def to_dict(self) -> dict[str, Any]:
         """The group as plain dicts, lists, strings and numbers, ready for JSON."""

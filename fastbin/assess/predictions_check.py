@@ -13,7 +13,7 @@ from fastbin._base.checks import check_alpha, check_seed
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import first_few
+from fastbin._base.shown import first_few, how_many
 from fastbin._base.table import Columns, Table, as_records, without_middle
 from fastbin.assess.clusters import ALL, Agreement, agreement_of, cluster_intervals, one_per_cluster, rows_of_grades
 from fastbin.assess.label_sums import tails_of_ones
@@ -41,7 +41,7 @@ class PredictionVerdict(Judged):
         """
         rows = new_rows(n)
         if clusters is not None:
-            rows += f", one of each cluster of {clusters.n_rows:,} rows"
+            rows += f", one of each cluster of {how_many(clusters.n_rows, 'row')}"
         holm_over = f", Holm over {family}" if family else ""
         smallest = f"smallest {'adjusted p' if family else 'p'} {p_is(min(p_value for *_, p_value in deciding))}"
         evidence = f"({smallest}{by}, level {self.test_level:g}{holm_over})."
@@ -124,7 +124,7 @@ class PredictionCheck(PredictionVerdict):
     def _statement(self) -> str:
         rows = list(zip(self.names, self.verdicts, self.adjusted.tolist(), strict=True))
         grades = rows[:-1]
-        family = f"{len(grades)} grade{'' if len(grades) == 1 else 's'}" if grades else ""
+        family = how_many(len(grades), "grade") if grades else ""
         told = self._told(int(self.counts[-1]), self.clusters, grades or rows, family)
         by_itself = of_all_rows(self.verdicts[-1], float(self.p_values[-1])) if grades else ""
         return f"{told} {by_itself}".rstrip()

@@ -11,7 +11,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int64s
 from fastbin._base.checks import check_choice, check_count, check_scores, refuse_first
 from fastbin._base.errors import InputError
-from fastbin._base.shown import rounded
+from fastbin._base.shown import how_many, rounded
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.cell_tests import chi_square_p
 from fastbin.assess.verdict import known, p_is
@@ -63,7 +63,7 @@ class PopulationStability(Table):
         return {**columns, "reference_share": shares[0], "new_share": shares[1], "term": terms}
 
     def _about(self) -> str:
-        sizes = f"{int(self.new.sum()):,} new rows against {int(self.reference.sum()):,}"
+        sizes = f"{how_many(int(self.new.sum()), 'new row')} against {int(self.reference.sum()):,}"
         if math.isinf(self.index):
             empty = np.flatnonzero((self.reference == 0) != (self.new == 0)).tolist()
             named = ", ".join(map(str, empty[:4])) + (", ..." if len(empty) > 4 else "")
@@ -82,7 +82,7 @@ class PopulationStability(Table):
             chance += f", p {p_is(self.p_value)}"
         told = f"The population stability index of {sizes} is {rounded(self.index)}: {size} shift by the usual rule ({chance})"
         if self.n_values is not None and self.n_values <= len(self.new):
-            told += f". The reference has {self.n_values:,} different scores; moves between two of them are not seen"
+            told += f". The reference has {how_many(self.n_values, 'different score')}; moves between two of them are not seen"
         return told
 
     def to_dict(self) -> dict[str, Any]:

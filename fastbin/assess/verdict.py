@@ -13,7 +13,7 @@ import numpy as np
 from fastbin._base import html
 from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.cells import Key
-from fastbin._base.shown import first_few, rounded_up
+from fastbin._base.shown import first_few, how_many, rounded_up
 from fastbin._base.table import Columns, Table, as_html, as_records
 from fastbin.assess.bin_tests import Sizes
 from fastbin.guarantees.certificate import event_words, name_bins, name_cell, name_cells, sureness
@@ -335,7 +335,7 @@ class SetCheck(_Check):
         return events.pop() if len(events) == 1 else ""
 
     def _statement(self) -> str:
-        rows, models = f"{self.n_samples:,} new rows", f"{len(self._claiming):,} models"
+        rows, models = how_many(self.n_samples, "new row"), how_many(len(self._claiming), "model")
         level = f"{sureness(self.test_level)} for all at once"
         if self.verdict == CONTRADICTED:
             broken = self.names_with(CONTRADICTED)

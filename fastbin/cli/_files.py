@@ -16,7 +16,7 @@ import click
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import FormatError, InputError
 from fastbin._base.files import is_replaceable, read_saved, replace_file
-from fastbin._base.shown import printable
+from fastbin._base.shown import how_many, printable
 from fastbin.cli._console import console
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def load_model(path: str) -> BinnedModel:
     """The same where one model is needed."""
     loaded = load_any(path)
     if loaded.is_set:
-        raise InputError(f"{display_name(path)} is a set of {len(loaded):,} models, and one model is needed here")
+        raise InputError(f"{display_name(path)} is a set of {how_many(len(loaded), 'model')}, and one model is needed here")
     return loaded
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from fastbin._base.array_types import Array, Float64s
 from fastbin._base.errors import InputError
-from fastbin._base.shown import first_few
+from fastbin._base.shown import first_few, how_many
 from fastbin._base.table import LONG
 from fastbin._model import view
-from fastbin._model.view import bin_words, cell_words, counted, intervals_of, log_odds, rows_shown, samples_of, why_pooled
+from fastbin._model.view import bin_words, cell_words, intervals_of, log_odds, rows_shown, samples_of, why_pooled
 from fastbin.cli._console import text_table
 from fastbin.cli._files import is_vector
 from fastbin.guarantees.certificate import event_words, moved_words, sureness
@@ -38,7 +38,7 @@ def facts(fitted: BinnedModel | ModelSet) -> Iterator[str]:
 def _about_cells(models: ModelSet) -> Iterator[str]:
     pooled = models.pooled_cells
     if pooled:
-        cells, which = f"{len(pooled):,} cell{'s' * (len(pooled) != 1)}", first_few(pooled)
+        cells, which = how_many(len(pooled), "cell"), first_few(pooled)
         yield f"The pool is the model of {cells} with too few samples for a model of their own: {which}{why_pooled(models)}."
     if models.unknown == "pool":
         yield "Rows of other cells get the value of the pool, without an interval and without a promise."
@@ -84,7 +84,7 @@ def _about_bins(model: BinnedModel) -> Iterator[str]:
         places = f"after {noun} {falls[0]}" if len(falls) == 1 else f"in {len(falls)} places (after {noun}s {_listed(falls)})"
         yield f"Values fall {places} though scores rise; monotone=True (--monotone) fits values that do not."
     if empty := _empty_bins(model):
-        yield f"Empty: {counted(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is not an estimate."
+        yield f"Empty: {how_many(len(empty), 'bin')} without samples ({_listed(empty)}); the value there is not an estimate."
     if model.is_weighted and model.n_bins:
         yield "Values are weighted means (importance weights)."
     if model.delta > 0.0:
@@ -137,8 +137,8 @@ def show(
 def vector_summary(model: VectorModel) -> str:
     """One line: the classes, the rows, the bins."""
     counts = model.vector.counts
-    bins = "no bins of evidence" if counts is None else f"{counted(counts.shape[1], 'bin')} for each class and the top label"
-    return f"A vector model of {len(model.classes):,} classes, {bins}, from {counted(model.n_samples, 'sample')}"
+    bins = "no bins of evidence" if counts is None else f"{how_many(counts.shape[1], 'bin')} for each class and the top label"
+    return f"A vector model of {len(model.classes):,} classes, {bins}, from {how_many(model.n_samples, 'sample')}"
 
 
 def show_vector(out: Console, model: VectorModel, alpha: float, max_rows: int | None = LONG) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastbin._base.cells import softmax
 from fastbin._base.errors import InputError, without_warnings
-from fastbin._base.shown import rounded_up
+from fastbin._base.shown import how_many, rounded_up
 from fastbin._model.view import title_of_cell
 from fastbin.cli import _options as options
 from fastbin.cli import _show
@@ -340,7 +340,7 @@ def _show_assessment(assessment: Assessment) -> None:
 
 def _show_vectors(assessment: VectorAssessment) -> None:
     out, k = console(), len(assessment.class_counts)
-    out.print(f"{assessment.n_samples:,} test samples of {k:,} classes.")
+    out.print(f"{how_many(assessment.n_samples, 'test sample')} of {k:,} classes.")
     for words in (assessment.score_words(), assessment.class_words()):
         _show.print_table(out, words, 40, names_rows=True)
     out.print()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fastbin._base.shown import rounded_up
+from fastbin._base.shown import how_many, rounded_up
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, say, say_json, text_table
 
@@ -59,7 +59,7 @@ DISTANCES = {
 
 def _show(rows: list[TradeOff], n_samples: int, alpha: float, auto: int, side: str) -> None:
     out, is_both = console(), side == "both"
-    out.print(f"{n_samples:,} samples, alpha = {alpha:g}: {DISTANCES[side]}", style="bold")
+    out.print(f"{how_many(n_samples, 'sample')}, alpha = {alpha:g}: {DISTANCES[side]}", style="bold")
     out.print()
     cells = []
     for row in rows:
@@ -74,4 +74,4 @@ def _show(rows: list[TradeOff], n_samples: int, alpha: float, auto: int, side: s
     if is_both:
         out.print("formula (8)  in all bins at once: Gupta & Ramdas 2021, equation (8)")
         out.print("mean ECE     the expected calibration error, averaged over calibration sets")
-    out.print(f"auto         what --method umd --n-bins auto takes for {n_samples:,} samples")
+    out.print(f"auto         what --method umd --n-bins auto takes for {how_many(n_samples, 'sample')}")

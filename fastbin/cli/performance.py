@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastbin._base.shown import rounded, rounded_down, rounded_up
+from fastbin._base.shown import how_many, rounded, rounded_down, rounded_up
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, show, text_table, working
 from fastbin.cli._files import check_inputs, display_name, load_model
@@ -70,7 +70,8 @@ def _print(found: Performance) -> None:
         text_table(["metric", "estimate", "lower", "upper"], [_row(name, ends) for name, ends in told["metrics"].items()])
     )
     if found.n_divided:
-        out.print(f"The threshold divides {found.evidence} with {found.n_divided:,} rows, which widens the intervals.")
+        rows = how_many(found.n_divided, "row")
+        out.print(f"The threshold divides {found.evidence} with {rows}, which widens the intervals.")
     if found.n_unknown:
         out.print(f"{found.n_unknown:,} rows lie where no calibration sample tells anything; any outcomes are allowed for.")
 

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from fastbin._base.errors import FormatError, InputError
+from fastbin._base.shown import how_many
 from fastbin.cli import _options as options
 from fastbin.cli._console import is_typed, option_of, say, show
 from fastbin.cli._files import Output, check_inputs, check_one_printed, display_name, load_model
@@ -108,7 +109,7 @@ def _keep_labels_of(target: str | None) -> None:
         raise InputError(f"{name} is a plan that cannot be read ({error}), and a new plan would destroy it", remedy) from error
     if n_labels:
         remedy = f"go on with it (fastbin plan {name} --labels), {remedy}"
-        raise InputError(f"{name} is a plan with {n_labels:,} labels, which a new plan would destroy", remedy)
+        raise InputError(f"{name} is a plan with {how_many(n_labels, 'label')}, which a new plan would destroy", remedy)
 
 
 def _planned(file: str, name: str | None, alpha: float, new: dict[str, Any], rows: RowOptions) -> LabelPlan:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from fastbin._base.errors import InputError
-from fastbin._model.view import counted
+from fastbin._base.shown import how_many
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, is_typed, json_text, option_of, say, say_json, working
 from fastbin.cli._files import FileDigests, Output, check_one_printed, display_name, without_vectors
@@ -170,7 +170,7 @@ def _report_model(
     if wanted.as_json:
         say_json(content)
     elif not wanted.quiet:
-        told = f"{counted(assessment.n_samples, 'test sample')}, {counted(len(assessment.cautions), 'caution')}"
+        told = f"{how_many(assessment.n_samples, 'test sample')}, {how_many(len(assessment.cautions), 'caution')}"
         wanted.console().print(f"{', '.join(wanted.outputs)}: {told}.")
         if assessment.check is not None:
             wanted.console().print(str(assessment.check))
@@ -230,5 +230,5 @@ def _report_predictions(
     if wanted.as_json:
         say(found.to_json().rstrip("\n"))
     elif not wanted.quiet:
-        wanted.console().print(f"{', '.join(wanted.outputs)}: {counted(found.n_samples, 'row')}.")
+        wanted.console().print(f"{', '.join(wanted.outputs)}: {how_many(found.n_samples, 'row')}.")
         wanted.console().print(found.sentence)

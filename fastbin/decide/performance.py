@@ -16,7 +16,7 @@ from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import as_scores, check_alpha, check_choice, check_unit_interval, clip_scores
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import outwards
+from fastbin._base.shown import how_many, outwards
 from fastbin._base.table import Columns, Table
 from fastbin._fit.tally import check_per_bin
 from fastbin.decide.thresholds import check_cost
@@ -184,8 +184,8 @@ def performance(
     threshold, cost = check_unit_interval(threshold, "threshold"), None if cost is None else check_cost(cost)
     if isinstance(model, ModelSet):
         raise GuaranteeError(
-            f"model is a set of {len(model):,} models, and Theorem F22 is about the bins of one; take each of set.models with "
-            "its own rows, at alpha divided by their number"
+            f"model is a set of {how_many(len(model), 'model')}, and Theorem F22 is about the bins of one; take each of "
+            "set.models with its own rows, at alpha divided by their number"
         )
     fitted = as_model(model)
     is_positive = _positive_steps(fitted, threshold)

@@ -26,7 +26,7 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import FormatError, InputError, InputTypeError, NotFittedError, Wording
 from fastbin._base.files import as_bytes
-from fastbin._base.shown import rounded_up
+from fastbin._base.shown import how_many, rounded_up
 from fastbin._base.table import Columns, Table
 from fastbin._base.tie_keys import hash_keys
 from fastbin._core.score import library_version
@@ -527,8 +527,9 @@ class LabelPlan(State, Table):
         known, n_done = int(self.counts.sum()), sum(self._is_done)
         if self.done:
             return (
-                f"All {self.n_bins} bins are done, with {known:,} labels: with probability at least {sureness(self.alpha)} "
-                f"the frequency of {event_words(self.event)} in each is within {rounded_up(self._reached())} of its mean label"
+                f"All {self.n_bins} bins are done, with {how_many(known, 'label')}: with probability at least "
+                f"{sureness(self.alpha)} the frequency of {event_words(self.event)} in each is within "
+                f"{rounded_up(self._reached())} of its mean label"
             )
         likely = self.forecast
         return (

@@ -24,6 +24,7 @@ from fastbin._base.checks import (
 )
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
+from fastbin._base.shown import how_many
 from fastbin._fit.edges import split_samples
 from fastbin._fit.rows import Rows
 from fastbin._model.decision import ACCEPT, REJECT, CutTest, Decision
@@ -181,7 +182,7 @@ class _Goal(NamedTuple):
         for band in self.bands:
             if n < band.least_rows:
                 raise GuaranteeError(
-                    f"a frequency of {band.target!r} at level {band.level:g} takes {band.least_rows:,} rows beyond a "
+                    f"a frequency of {band.target!r} at level {band.level:g} takes {how_many(band.least_rows, 'row')} beyond a "
                     f"threshold, all decided rightly, and {n:,} are tested; give more rows, a lower target or a larger delta"
                 )
 

@@ -22,6 +22,7 @@ from fastbin._base.checks import (
     too_many_samples,
 )
 from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.shown import how_many
 from fastbin._base.table import Columns, Table
 from fastbin._fit.calibrator import as_model_or_set, changed
 from fastbin._fit.rows import Progress
@@ -93,7 +94,7 @@ class BinCounts(Table):
 
     def _about(self) -> str:
         groups = f", {len(self.groups):,} groups" if self.groups else ""
-        return f"{self.n_samples:,} samples in {len(self.counts):,} bins{groups}"
+        return f"{how_many(self.n_samples, 'sample')} in {how_many(len(self.counts), 'bin')}{groups}"
 
 
 def count(

@@ -20,7 +20,7 @@ from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._base.cells import TextCells, as_cells
 from fastbin._base.checks import as_key_array, as_scores, check_alpha, check_choice, check_flag
 from fastbin._base.errors import FormatError, InputError, InputTypeError, MissingDependencyError, Wording
-from fastbin._base.shown import printable
+from fastbin._base.shown import how_many, printable
 from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._fit.calibrator import as_model_or_set
 from fastbin._fit.rows import GREATEST
@@ -228,7 +228,8 @@ class Verification(NamedTuple):
         if self.why_not:
             lines.append(f"{'It fails' if self.is_broken else 'Not run'}: {self.why_not}.")
         else:
-            rows = f"{self.n_rows:,} rows ({self.n_given:,} given, {self.n_rows - self.n_given:,} at and beside the edges)"
+            origin = f"{self.n_given:,} given, {self.n_rows - self.n_given:,} at and beside the edges"
+            rows = f"{how_many(self.n_rows, 'row')} ({origin})"
             compared = f"{rows}, {', '.join(self.outputs)}, run by {self.engine}"
             lines += [f"{compared}: {'differences.' if self.mismatches else '0 differ.'}", *map(str, self.mismatches)]
         return printable("\n".join(lines), keep="\n")
@@ -479,7 +480,7 @@ def _check_columns(ran: Ran, n_rows: int) -> None:
         if name not in OUTPUTS:
             raise Failed(f"it says that it gives {name!r}, which is none of {', '.join(OUTPUTS)}")
         if len(column) != n_rows:
-            raise Failed(f"it gives {len(column):,} times {name} for {n_rows:,} rows")
+            raise Failed(f"it gives {len(column):,} times {name} for {how_many(n_rows, 'row')}")
         is_right = column.dtype.kind in "iu" if name in INTEGERS else column.dtype == np.float64
         if not is_right:
             raise Failed(f"its {name} is {column.dtype}, and {'integers are' if name in INTEGERS else 'float64 is'} expected")

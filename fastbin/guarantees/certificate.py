@@ -15,7 +15,7 @@ from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_choice
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError
-from fastbin._base.shown import first_few, printable, rounded_up
+from fastbin._base.shown import first_few, how_many, printable, rounded_up
 from fastbin._base.table import Columns, Table, as_html, without_middle
 from fastbin._core.schemes import ClassRate, ClassRates
 from fastbin.guarantees.class_rates import n_cuts_of
@@ -712,8 +712,8 @@ def _known(rate: ClassRate, n_cuts: int = 0) -> str:
         return f"{value} given, and is taken as exact"
     if rate.origin == "estimated":
         bounded = f"and is bounded by their shares above {n_cuts} cuts" if n_cuts else "so intervals do not exist"
-        return f"{value} estimated from {rate.n_samples:,} scores without labels, {bounded}"
-    labels = f"{rate.n_samples:,} labels" if rate.n_samples != 1 else "1 label"
+        return f"{value} estimated from {how_many(rate.n_samples, 'score')} without labels, {bounded}"
+    labels = how_many(rate.n_samples, "label")
     is_smoothed = abs(rate.rate - rate.n_positive / rate.n_samples) > 1e-12
     smoothed = ", with half a sample more of either label" if is_smoothed else ""
     return f"{value} counted on {labels}, {rate.n_positive:,} of them 1{smoothed}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from fastbin._base.shown import how_many
+
 # For each kind about a mean over what is served, what it says of the probability beside the truth.
 MEAN_ERRORS = {
     "mean-error": "is on average within {distance} of it",
@@ -41,7 +43,7 @@ class SentenceParts(NamedTuple):
 
     @property
     def samples(self) -> str:
-        return f"{self.n_samples:,} calibration sample{'s' * (self.n_samples != 1)}"
+        return how_many(self.n_samples, "calibration sample")
 
     @property
     def bins(self) -> str:
@@ -69,7 +71,7 @@ def _drawn(kind: str, parts: SentenceParts) -> str:
     if parts.of_rows:
         return f"the labels of the {parts.samples}{' between cuts' * (kind in MEAN_ERRORS)}"
     n = parts.n_target
-    target = f" and {n:,} row{'s' * (n != 1)} of the target population" if n else ""
+    target = f" and {how_many(n, 'row')} of the target population" if n else ""
     return f"the {parts.samples}{target}{' and the next sample' * (kind == 'marginal')}"
 
 

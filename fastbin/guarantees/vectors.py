@@ -15,7 +15,7 @@ import numpy as np
 from fastbin._base.array_types import Bools, Float64s
 from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import GuaranteeError
-from fastbin._base.shown import rounded_up
+from fastbin._base.shown import how_many, rounded_up
 from fastbin._base.table import Columns, Table, as_html
 from fastbin.guarantees.certificate import ABOUT, Stated, name_cells, sentences, sureness
 from fastbin.intervals import sidak
@@ -102,15 +102,15 @@ class VectorCertificate(Stated, Table):
         mean = rounded_up(float(np.mean([radius for _, radius in self.radii[:-1]])))
         of_rows = self.about == ABOUT[1]
         over = (
-            f"the labels of the {self.n_samples:,} calibration samples"
+            f"the labels of the {how_many(self.n_samples, 'calibration sample')}"
             if of_rows
-            else f"the {self.n_samples:,} calibration samples"
+            else f"the {how_many(self.n_samples, 'calibration sample')}"
         )
         served = "the average served to its samples" if of_rows else "the average of what is served"
         truth = "the average of their true probabilities" if of_rows else "the true frequency"
         left_out = f" (left out: {name_cells(list(self.left_out))}, as no sample has it)" if self.left_out else ""
         n_bins = len(self.uncovered)
-        bins = f", leaving out {n_bins:,} bin{'s' * (n_bins != 1)} without samples," if n_bins else ","
+        bins = f", leaving out {how_many(n_bins, 'bin')} without samples," if n_bins else ","
         return (
             f"With probability at least {sureness(self.alpha)} over {over}, in every bin of the raw score of each of "
             f"{n_classes:,} classes{left_out}, and of the class with the largest{bins} {served} is within "

@@ -27,6 +27,7 @@ from fastbin._base.checks import (
     no_samples,
 )
 from fastbin._base.errors import ArgumentError, FastbinError, GuaranteeError, InputError, Wording, by_name
+from fastbin._base.shown import how_many
 from fastbin._base.suspicions import FALLS, HARD_LABELS, LEVEL, on_falling
 from fastbin._core.fit import lower_half
 from fastbin._fit.calibrator import Calibrator, Estimator, check_binary
@@ -180,7 +181,7 @@ class SetShape(NamedTuple):
         own = self.cells_of[:-1] if self.has_pool else self.cells_of
         names = [f"{self.kind.word} {self.keys[number]!r}" for [number] in own]
         n_pooled = len(self.cells_of[-1])
-        return [*names, f"the pool of {n_pooled} cell{'s' * (n_pooled != 1)}"] if self.has_pool else names
+        return [*names, f"the pool of {how_many(n_pooled, 'cell')}"] if self.has_pool else names
 
     def parts(self, method: BinaryMethod, counts: Int64s) -> list[CellPart]:
         """The samples and the calibrator of each model; `counts` are the samples of the cells."""

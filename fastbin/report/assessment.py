@@ -29,7 +29,7 @@ from fastbin._base.checks import (
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import outwards, printable, rounded, rounded_up
+from fastbin._base.shown import how_many, outwards, printable, rounded, rounded_up
 from fastbin._base.table import Columns, Table, as_html, as_text
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
@@ -406,7 +406,7 @@ class Assessment(Table):
     @property
     def sample_words(self) -> str:
         """How many test samples there are, in words."""
-        return f"{self.n_samples:,} test sample{'' if self.n_samples == 1 else 's'}{self.repeat_words}"
+        return how_many(self.n_samples, "test sample") + self.repeat_words
 
     @property
     def repeat_words(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fastbin._base.errors import InputError, InputTypeError
 from fastbin._base.html import badge, folded, paragraph, table
+from fastbin._base.shown import how_many
 from fastbin._base.table import as_html
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -63,7 +64,7 @@ def section_of(reports: Sequence[MonitorReport]) -> str:
     last = reports[-1]
     n, bins = len(last.bins), as_html(last.words(), n_text=int(last.is_set), most=None)
     if n > MOST_NAMES:
-        return paragraph(str(last)) + _history(reports) + folded(f"{n:,} bins", bins)
+        return paragraph(str(last)) + _history(reports) + folded(how_many(n, "bin"), bins)
     svg = svg_of((6.4, 1.2 + 0.3 * n), partial(monitor_plot, last))
     return paragraph(str(last)) + _history(reports) + bins + with_captions([(SHOWN, svg)])
 

@@ -12,7 +12,7 @@ from fastbin._base.errors import InputTypeError
 from fastbin._base.html import badge, bullets, escape, paragraph
 from fastbin._base.html import table as html_table
 from fastbin._base.html import verdict as shown_verdict
-from fastbin._base.shown import first_few
+from fastbin._base.shown import first_few, how_many
 from fastbin._base.table import as_html, in_words
 from fastbin.assess.catalogue import CATALOGUE, title_of
 from fastbin.assess.reliability import reliability_table
@@ -250,9 +250,9 @@ def _shown(word: str) -> str:
 def _recheck(found: Validation) -> str:
     n = len(found.counts.counts)
     told = (
-        f"Every figure here is computed from {n:,} rows of counts: how many rows have each prediction in each grade and "
-        "segment, and how many of them label 1. The JSON of this report (fastbin report -o report.json) has all figures with "
-        "both digests."
+        f"Every figure here is computed from {how_many(n, 'row')} of counts: how many rows have each prediction in each grade "
+        "and segment, and how many of them label 1. The JSON of this report (fastbin report -o report.json) has all "
+        "figures with both digests."
     )
     command = "<pre>fastbin report --check report.json</pre>"
     again = (

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from fastbin._base.html import folded, paragraph
-from fastbin._base.shown import first_few, outwards, rounded, rounded_up
+from fastbin._base.shown import first_few, how_many, outwards, rounded, rounded_up
 from fastbin._base.table import as_html
 from fastbin.assess import ReliabilityTable
 from fastbin.assess.verdict import NEW_ROWS
@@ -138,7 +138,7 @@ def _bins(title: str, table: ReliabilityTable) -> str:
     # A narrow page has no room for long titles, nor for masses, which the counts say.
     short = {"mean prediction": "served", "positive rate": "rate"}
     shown = {short.get(name, name): column for name, column in words.items() if name != "mass"}
-    return folded(f"{title}, bin by bin ({len(table.counts):,} bins)", as_html(shown, n_text=n_text, most=200))
+    return folded(f"{title}, bin by bin ({how_many(len(table.counts), 'bin')})", as_html(shown, n_text=n_text, most=200))
 
 
 # ------------------------------------------------------------------------------------------------- pictures

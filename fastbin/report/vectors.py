@@ -17,7 +17,7 @@ from fastbin._base.cells import Key, check_matrix, find_columns, refuse_other_or
 from fastbin._base.checks import check_alpha, check_same_length, check_sample_weight
 from fastbin._base.errors import GuaranteeError, InputError
 from fastbin._base.frames import check_same_index
-from fastbin._base.shown import first_few, printable, rounded
+from fastbin._base.shown import first_few, how_many, printable, rounded
 from fastbin._base.table import Columns, Table, as_html, as_records, as_text
 from fastbin.assess.reliability import by_chance
 from fastbin.assess.samples import N_BINS, ChanceLevel
@@ -146,7 +146,7 @@ class VectorCheck(Judged):
         return {**head, "bins": as_records(self._columns())}
 
     def _statement(self) -> str:
-        rows, level = f"{self.n_samples:,} new rows", f"{sureness(self.test_level)} for all at once"
+        rows, level = how_many(self.n_samples, "new row"), f"{sureness(self.test_level)} for all at once"
         if self.verdict == CONTRADICTED:
             places = [(name, self._bins_with(name)) for name, word in self.verdicts.items() if word == CONTRADICTED]
             where = first_few(places, MOST_NAMED, lambda place: f"{name_cell(place[0])} ({name_bins(place[1])})")
@@ -238,8 +238,8 @@ class VectorAssessment(Table):
             level: ChanceLevel | None = after.chance_level
             said = "" if level is None else f"; {by_chance(level.ece, level.ece_95)}"
             errors.append(
-                f"On {self.n_samples:,} test samples the {NAMES[name]} is {rounded(after.ece())}, and that of the raw "
-                f"probabilities {rounded(before.ece())}{said}."
+                f"On {how_many(self.n_samples, 'test sample')} the {NAMES[name]} is {rounded(after.ece())}, and that of the "
+                f"raw probabilities {rounded(before.ece())}{said}."
             )
         return (promise, *(() if self.check is None else (str(self.check),)), *errors)
 
