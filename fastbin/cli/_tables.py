@@ -18,6 +18,7 @@ from fastbin._base.array_types import Array, Bools, Float64s, Int64s, UInt64s
 from fastbin._base.cells import are_in_other_order
 from fastbin._base.checks import check_same_event, check_seed
 from fastbin._base.errors import ArgumentError, InputError, InputTypeError
+from fastbin._base.shown import how_many
 from fastbin._base.tie_keys import GREATEST_KEY, check_salt, hash_key, look_like_ids
 from fastbin._core.fit import row_keys
 from fastbin.cli._console import reading
@@ -144,7 +145,8 @@ class RowOptions:
                     f"{name} is a {model.kind} set; say --classes COLUMNS, one for each of its {len(model)} classes"
                 )
         elif self.segment is None:
-            raise InputError(f"{name} is a set of {len(model):,} models; say --segment COLUMN, which has the key of each row")
+            models = how_many(len(model), "model")
+            raise InputError(f"{name} is a set of {models}; say --segment COLUMN, which has the key of each row")
 
 
 def _choose(table: Table, name: str | None, option: str, usual: tuple[str, ...]) -> str:
@@ -181,7 +183,7 @@ def check_held(table: Table, n_bytes: int) -> None:
 
 @contextmanager
 def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0, kept: Int64s | None = None) -> Iterator[None]:
-    """Errors about arrays, raised inside, as errors about a file.
+    """Errors about arrays, raised inside, as errors about a file; those about other options of the command name the option.
 
     `columns` has the column behind each argument, {"scores": "p", ...}; the arrays start at `first_row` of the table, and have
     these of the rows from there on, all if none are named.
@@ -198,7 +200,9 @@ def errors_in(table: Table, columns: Mapping[str, str], first_row: int = 0, kept
             place, subject = f"{table.place(first_row + row)}, column {column}", "the value"
         elif row is not None and isinstance(error.at, tuple):
             place, subject = table.place(first_row + row), "it"
-        raise InputError(f"{place}: {error.rendered(subject, in_shell=True)}") from error
+        told = error.rendered(subject, in_shell=True)
+        is_of_file = error.argument in columns or not subject.startswith("--")
+        raise InputError(f"{place}: {told}" if is_of_file else told) from error
 
 
 def subject_of(error: ArgumentError) -> str:
