@@ -40,7 +40,7 @@ from fastbin.engines.predicting import (
     models_of,
     with_answer,
 )
-from fastbin.export.dialects import KEY_DIGITS
+from fastbin.export.dialects import is_key
 from fastbin.export.form import answered_range, needs_keys
 from fastbin.model import BinnedModel
 from fastbin.model_set import ModelSet
@@ -519,7 +519,7 @@ class _SqlRows(NamedTuple):
         cases = ["WHEN c_bin IS NOT NULL THEN 0", f"WHEN {score} IS NULL OR isnan({score}) THEN {NO_SCORE}"]
         if needs_keys(partition) and self.asked.key is not None:
             kind = self.table.types["c_key"]
-            bad = f" OR length(c_key) <> {KEY_DIGITS} OR c_key <> lower(c_key)" if kind in TEXTS else ""
+            bad = f" OR NOT ({is_key('c_key', words)})" if kind in TEXTS else ""
             cases.append(f"WHEN {inside} AND (c_key IS NULL{bad}) THEN {NO_KEY}")
         if partition.is_set:
             cases.append(f"WHEN {inside} THEN {UNKNOWN}")

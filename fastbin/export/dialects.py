@@ -300,9 +300,13 @@ def sought(score: str, key: str | None, limits: Sequence[str] | None, dialect: D
 def _has_form(score: str, key: str | None, dialect: Dialect) -> list[str]:
     conditions = [dialect.is_number.format(score)] if dialect.is_number else []
     if key is not None:
-        digits, empty = dialect.text("0123456789abcdef"), dialect.text("")
-        conditions.append(dialect.key_form.format(dialect.bytewise.format(key), digits, empty, KEY_DIGITS))
+        conditions.append(is_key(key, dialect))
     return conditions
+
+
+def is_key(key: str, dialect: Dialect) -> str:
+    """The condition that a text has the form of a key."""
+    return dialect.key_form.format(dialect.bytewise.format(key), dialect.text("0123456789abcdef"), dialect.text(""), KEY_DIGITS)
 
 
 def _is_within(score: str, low: float, high: float, dialect: Dialect) -> list[str]:

@@ -365,6 +365,8 @@ def test_cells_and_keys_that_no_bin_takes_are_refused(kind: str) -> None:
         count(kind, {"p": [0.1, 0.2, 0.3], "c": ["a", "nowhere", None]}, models, cell="c")
     with pytest.raises(fb.InputError, match=r"of 3 rows, 2 have no tie key \(.*or 16 lower-case hexadecimal digits\); leave"):
         count(kind, {"p": [0.0] * 3, "k": ["8000000000000000", None, "X"]}, model_of("keys at zero"), tie_key="k")
+    with pytest.raises(fb.InputError, match=r"of 2 rows, 1 have no tie key \("):
+        count(kind, {"p": [0.0] * 2, "k": ["8000000000000000", "800000000000000g"]}, model_of("keys at zero"), tie_key="k")
     models, columns = a_set("pool")
     with pytest.raises(fb.InputError, match=r"rows, 600 have a cell that the set does not know; leave"):
         count(kind, columns, models, cell="c")
