@@ -557,5 +557,6 @@ def count_by_sql(table: Any, partition: Partition, asked: Asked) -> Counted:
 
 def _first_bins(models: ModelSet, groups: list[_Group]) -> dict[Any, int]:
     """The number of the first bin of each cell that holds rows."""
-    cells = list(dict.fromkeys(group.cell for group in groups if group.cell is not None))
+    found = dict.fromkeys(group.cell for group in groups if group.cell is not None)
+    cells = [cell if isinstance(cell, str) else int(cell) for cell in found]  # which may come as decimals
     return dict(zip(cells, models.first_bin[models.find(cells)].tolist(), strict=True)) if cells else {}

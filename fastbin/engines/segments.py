@@ -31,7 +31,7 @@ from fastbin.tables.columns import bad_segments
 from fastbin.tables.frames import Names
 from fastbin.tables.labels import MISSING, Fault, needs_rows, no_samples, refuse
 from fastbin.tables.opening import Opened
-from fastbin.tables.sql import INTEGERS, SOURCE, TEXTS, WIDE_INTEGERS, SqlTable
+from fastbin.tables.sql import BOOLEANS, INTEGERS, SOURCE, TEXTS, SqlTable, is_whole
 
 # What integers of 64 bits hold of a number of samples times a number of bins.
 MOST_PRODUCT = 2**62
@@ -94,8 +94,8 @@ class _Query(NamedTuple):
         columns = FitColumns.of(rows, names, score_range, positive)
         assert names.segment is not None
         kind = rows.types[names.segment]
-        if kind not in (*INTEGERS, *WIDE_INTEGERS, *TEXTS):
-            raise bad_segments(names.segment, kind)
+        if kind not in TEXTS and (kind in BOOLEANS or not is_whole(rows.full_types[names.segment])):
+            raise bad_segments(names.segment, rows.full_types[names.segment])
         words = rows.words
         score, label = words.cast(rows.quoted(names.score)), rows.quoted(names.label)
         low, high = map(words.number, limits_of(score_range))
@@ -130,7 +130,8 @@ class _Query(NamedTuple):
             refuse([Fault(self.segment, MISSING, missing)], n_rows)
         if not found:
             raise InputError("table has no rows; a calibrator needs samples")
-        by_key = {row[0]: (int(row[3]), int(row[4]), int(row[1]), int(row[5])) for row in found}
+        as_key: type[str] | type[int] = str if self.has_text else int  # which may come as decimals
+        by_key = {as_key(row[0]): (int(row[3]), int(row[4]), int(row[1]), int(row[5])) for row in found}
         n_samples = sum(own[0] for own in by_key.values())
         if n_samples > MOST_SAMPLES:
             raise too_many_samples(self.columns.weight)

@@ -236,10 +236,10 @@ def real_weights(name: str, kind: object) -> InputTypeError:
 
 
 def with_integers(keys: Any) -> Any:
-    """Keys of 38 digits without places as integers, where 64 bits hold them: DuckDB's sum of integers comes as such."""
+    """Decimals without places as integers, where 64 bits hold them: DuckDB's sum of integers comes as such."""
     pa = pyarrow()
     try:
-        return keys.cast(pa.int64()) if keys.type == pa.decimal128(38, 0) else keys
+        return keys.cast(pa.int64()) if pa.types.is_decimal(keys.type) and has_whole(keys.type) else keys
     except pa.ArrowInvalid:
         return keys
 

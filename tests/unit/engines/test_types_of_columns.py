@@ -327,9 +327,14 @@ def test_numbers_of_39_digits_are_told_in_words(engine: str) -> None:
     assert fit(given, score="w", calibrator=wide, engine=engine).n_samples == N
 
 
-def test_the_sum_of_integers_is_a_key() -> None:
-    """DuckDB's is a HUGEINT, of which Arrow makes a decimal."""
-    given = relation("SELECT p, y, s::HUGEINT AS s FROM given")
+@pytest.mark.parametrize("kind", ["HUGEINT", "DECIMAL(38, 0)", "DECIMAL(9, 0)"])
+def test_the_sum_of_integers_is_a_key(kind: str) -> None:
+    """DuckDB's is a HUGEINT, of which Arrow makes a decimal; other engines have decimals for integers."""
+    given = relation(f"SELECT p, y, s::{kind} AS s FROM given")
+    for table in (given, given.to_arrow_table()):
+        scored = fb.engines.predict(table, SET, score="p", cell="s")
+        found = scored.fetchnumpy() if table is given else {name: scored[name].to_numpy() for name in scored.column_names}
+        assert np.array_equal(found["probability"], SET.predict(found["p"], found["s"].astype(np.int64)))
     for engine in ("stream", "group-by"):
         assert fit(given, segment="s", engine=engine).to_bytes() == SET.to_bytes()
         found = fb.engines.count(given, SET, score="p", cell="s", engine=engine).counts
