@@ -503,7 +503,7 @@ def _mismatch(
     first = int(at[0])
     return Mismatch(
         name, len(at), first if first < n_given else -1, float(rows.scores[first]),
-        None if rows.keys is None else int(rows.keys[first]), None if rows.cells is None else rows.cells[first],
+        None if rows.keys is None else int(rows.keys[first]), None if rows.cells is None else rows.cells.item(first),
         expected[first].item(), found[first].item(),
     )  # fmt: skip
 

@@ -356,6 +356,11 @@ def test_results_as_json() -> None:
     value = verified(model, "duckdb", disguised(model, clips, "duckdb"), [7.0])
     assert value.to_dict()["mismatches"][0]["expected"] is None
     assert "gives" in str(value)
+    low, high = (fb.BinnedModel.from_parts(edges=[], values=[each]) for each in (0.25, 0.75))
+    numbered, swapped = fb.ModelSet({3: low, 7: high}), fb.ModelSet({3: high, 7: low})
+    of_set = verified(numbered, "duckdb", disguised(numbered, swapped, "duckdb"), [0.5], cells=[7])
+    assert json.loads(json.dumps(of_set.to_dict()))["mismatches"][0]["cell"] == 7
+    assert "cell 7 gives" in str(of_set)
 
 
 # --------------------------------------------------------------------- what cannot be run
