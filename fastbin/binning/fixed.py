@@ -129,9 +129,6 @@ class ExplicitBinning(FixedEdges):
     monotone: bool = False
     sampling_rate: float = 1.0
 
-    def __repr__(self) -> str:
-        return f"ExplicitBinning(edges={np.asarray(self.edges).tolist()!r})"
-
     def _edges(self, n_samples: int, score_range: ScoreRange) -> tuple[Float64s, dict[str, Any]]:
         edges = check_edges(self.edges, score_range)
         return edges, {"scheme": "explicit", "n_bins_asked": len(edges) + 1}

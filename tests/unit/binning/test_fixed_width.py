@@ -228,7 +228,8 @@ def test_configuration_is_kept_as_it_was_given() -> None:
     cal = fb.ExplicitBinning(edges, score_range=(0.0, 2.0))
     assert cal.edges is edges
     assert list(cal.get_params()) == ["edges", "score_range", "out_of_range", "monotone", "sampling_rate"]
-    assert repr(cal) == "ExplicitBinning(edges=[0.25, 0.5])"
+    assert repr(cal) == f"ExplicitBinning(edges={edges!r}, score_range=(0.0, 2.0))"
+    assert repr(fb.ExplicitBinning([0.5], monotone=True)) == "ExplicitBinning(edges=[0.5], monotone=True)"
     assert repr(fb.FixedWidthBinning(7, monotone=True)) == "FixedWidthBinning(n_bins=7, monotone=True)"
     assert fb.FixedWidthBinning().set_params(n_bins=3).n_bins == 3
 
