@@ -177,19 +177,20 @@ class ScalingBinning(Binning):
         n_bins = resolve_n_bins(check_n_bins(self.n_bins), n_samples)
         if scheme == "double-dipped":
             require_samples(n_samples, n_bins, scheme)
-            self.scaler_ = self._fit_scaler(scaler, rows)
-            parts = _double_dip(rows, n_bins, ties, seed, n_threads, _scaled(self.scaler_))
+            fitted = self._fit_scaler(scaler, rows)
+            parts = _double_dip(rows, n_bins, ties, seed, n_threads, _scaled(fitted))
         else:
             split = split_samples(rows, seed, _part_sizes(self.split, n_samples, n_bins, scales=_needs_fit(scaler)))
-            self.scaler_ = self._fit_scaler(scaler, split.take(0))
-            parts = _average_split(split, n_bins, ties, _scaled(self.scaler_))
-        if self.scaler_ is not None:
-            parts["map"], parts["map_parameters"] = self.scaler_.map
-            parts["clip"], parts["knots"] = self.scaler_.clip, self.scaler_.knots
+            fitted = self._fit_scaler(scaler, split.take(0))
+            parts = _average_split(split, n_bins, ties, _scaled(fitted))
+        if fitted is not None:
+            parts["map"], parts["map_parameters"] = fitted.map
+            parts["clip"], parts["knots"] = fitted.clip, fitted.knots
         model = BinnedModel.from_parts(
             scheme="scaling-binning", n_bins_asked=n_bins, seed=seed, out_of_range=self.out_of_range, **parts,
         )  # fmt: skip
         self._keep(model, rows.event)
+        self.scaler_ = fitted
         if ties == "whole" and ties_cost_bins(self.model_.counts, self.model_.tie_counts, n_bins):
             self._warn(on_fewer_bins(self.model_.n_bins, n_bins), stacklevel=2)
         self._warn_of_rows(parts["counts"], parts["label_sums"], are_hard_labels(rows.scores), 2)

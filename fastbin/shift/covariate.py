@@ -203,21 +203,22 @@ class ImportanceWeightedBinning(Calibrator):
             raise InputError("is empty", "a calibrator needs samples", argument="scores")
         partition, bins, origin = self._bins(rows, seed) if self.partition is None else given_bins(rows, self.partition, seed)
         counted = bins >= 0
-        self._rows = WeightedRows(weights[counted], label_array[counted], bins[counted])
-        tally = weigh_bins(self._rows, partition)
+        kept = WeightedRows(weights[counted], label_array[counted], bins[counted])
+        tally = weigh_bins(kept, partition)
         given = None if relative_mass is None else check_relative_mass(relative_mass, partition.n_bins)
         unlabelled = {"source_scores": source_scores, "target_scores": target_scores}
-        self.relative_mass_ = relative_mass_of(estimator, partition, tally, given, unlabelled, seed)
-        self.estimates_ = estimate(estimator, tally, self.relative_mass_)
-        self._given_mass = given
+        relative = relative_mass_of(estimator, partition, tally, given, unlabelled, seed)
+        estimates = estimate(estimator, tally, relative)
         note = {"shift": "covariate", "estimator": estimator, "weights": "estimated" if estimated else "known"}
         model = BinnedModel.from_parts(**{
             **tally, **origin, "edges": partition.edges, "edge_keys": partition.edge_keys,
-            "values": limit_to_unit(self.estimates_, partition), "n_samples": n,
+            "values": limit_to_unit(estimates, partition), "n_samples": n,
             "n_positive": int(label_array.sum(dtype=np.int64)), "seed": seed, "score_range": score_range,
             "note": json.dumps(note), "weights": "estimated" if estimated else "given",
         })  # fmt: skip
         self._keep(model, event)
+        # After all that may refuse: intervals need the rows of the very fit that made the model.
+        self._rows, self._given_mass, self.relative_mass_, self.estimates_ = kept, given, relative, estimates
         self.effective_sample_sizes_ = effective_sample_sizes(self.model_)
         return self
 
@@ -267,8 +268,9 @@ class ImportanceWeightedBinning(Calibrator):
         check_same_length(scores=np.asarray(check_scores(scores, None)), features=rows)
         method: ImportanceEstimator = ULSIF() if importance is None else importance
         method.fit(rows if source_features is None else source_features, target_features, progress=progress)
+        self.fit(scores, labels, method.weights(rows), estimated=True, **arguments)
         self.importance_ = method
-        return self.fit(scores, labels, method.weights(rows), estimated=True, **arguments)
+        return self
 
     def _bins(self, rows: Rows, seed: int) -> RowBins:
         """Bins of equal source mass."""

@@ -133,17 +133,18 @@ class ULSIF:
         report = progress if progress is not None else lambda share: None
 
         moments = _Moments(source_rows, target_rows, kernels, sigmas)
-        self.scores_ = moments.leave_one_out(source_rows[:n_pairs], target_rows[:n_pairs], lambdas, report)
-        best_sigma, best_lambda = np.unravel_index(int(np.argmin(self.scores_)), self.scores_.shape)
-        self.sigma_, self.lambda_ = float(sigmas[best_sigma]), float(lambdas[best_lambda])
-        self.centers_ = kernels.copy()
-        self.coefficients_ = moments.coefficients(int(best_sigma), self.lambda_)
-        if not self.coefficients_.any():
+        errors = moments.leave_one_out(source_rows[:n_pairs], target_rows[:n_pairs], lambdas, report)
+        best_sigma, best_lambda = np.unravel_index(int(np.argmin(errors)), errors.shape)
+        sigma, penalty = float(sigmas[best_sigma]), float(lambdas[best_lambda])
+        coefficients = moments.coefficients(int(best_sigma), penalty)
+        if not coefficients.any():
             raise InputError(
-                f"every coefficient is 0 at the best choice, sigma={self.sigma_:g} and lambda={self.lambda_:g}, so all "
+                f"every coefficient is 0 at the best choice, sigma={sigma:g} and lambda={penalty:g}, so all "
                 "weights would be 0: the widths do not fit the features",
                 "scale the features to about 1, or give other sigmas",
             )
+        self.scores_, self.sigma_, self.lambda_ = errors, sigma, penalty
+        self.centers_, self.coefficients_ = kernels.copy(), coefficients
         report(1.0)
         return self
 

@@ -239,11 +239,8 @@ class LabelShift(Calibrator):
     def _move(self, model: BinnedModel, rate: RateEstimate, shares: Shares | None = None) -> Self:
         """The source model at this target rate."""
         smoothing = check_choice(self.smoothing, "smoothing", ("refuse", "add-half"))
-        self.rate_ = rate
-        source, target = _source_rate(model, self.source_rate, smoothing), _target_rate(self.rate_, smoothing)
-        self.source_rate_, self.target_rate_ = p, q = source.rate, target.rate
-        self.weights_ = (1.0 - q) / (1.0 - p), q / p
-        self.source_model_, self.cuts_ = model, () if shares is None else shares.cuts
+        source, target = _source_rate(model, self.source_rate, smoothing), _target_rate(rate, smoothing)
+        p, q = source.rate, target.rate
         provenance = with_estimator(model._provenance, self, source=model)
         self.model_ = model._replace(
             values=move_odds(np.asarray(model.values), p, q),
@@ -253,6 +250,8 @@ class LabelShift(Calibrator):
             pairs=None,
             provenance=provenance if shares is None else with_shares(provenance, shares.as_json()),
         )
+        self.rate_, self.source_rate_, self.target_rate_, self.weights_ = rate, p, q, ((1.0 - q) / (1.0 - p), q / p)
+        self.source_model_, self.cuts_ = model, () if shares is None else shares.cuts
         return self
 
     def _method(self) -> str:

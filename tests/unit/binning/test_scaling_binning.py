@@ -52,6 +52,14 @@ def test_a_word_is_a_scaler_with_its_defaults(scheme: str, word: str, scaler, sa
     assert not hasattr(scaler, "model_")  # the caller's object is left alone
 
 
+def test_a_refused_fit_leaves_the_map_of_the_model(samples) -> None:
+    cal = fb.ScalingBinning().fit(*samples)
+    before = cal.scaler_
+    with pytest.raises(fb.InputError, match="out_of_range is 'drop'"):
+        cal.set_params(out_of_range="drop").fit(samples[0][:500], samples[1][:500])
+    assert cal.scaler_ is before
+
+
 def test_the_map_is_fitted_where_the_scheme_says(samples) -> None:
     scores, labels = samples
     dipped = fb.ScalingBinning(scaler="beta").fit(scores, labels)

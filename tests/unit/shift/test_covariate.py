@@ -314,6 +314,17 @@ def test_a_calibrator_survives_pickling() -> None:
     np.testing.assert_array_equal(again.interval(weight_bound=2.0), cal.interval(weight_bound=2.0))
 
 
+@pytest.mark.parametrize("estimator", ["self-normalised", "known-mass"])
+def test_a_refused_fit_leaves_the_rows_of_the_model_behind_its_intervals(estimator: str) -> None:
+    cal = ImportanceWeightedBinning(4).fit(*for_target())
+    before, estimates = cal.interval(weight_bound=2.0), cal.estimates_
+    scores = np.linspace(0.0, 1.0, 60)
+    with pytest.raises(fb.InputError, match=r"weights in bin 0|relative_mass is None"):  # after the rows were divided
+        cal.set_params(estimator=estimator).fit(scores, scores > 0.5, (scores > 0.4) * 1.0)
+    np.testing.assert_array_equal(cal.interval(weight_bound=2.0), before)
+    assert cal.estimates_ is estimates
+
+
 # ------------------------------------------------------------------ weights from features
 
 

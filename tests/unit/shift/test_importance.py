@@ -96,6 +96,14 @@ def test_progress_rises_to_one() -> None:
     assert shares[-1] == 1.0
 
 
+def test_a_refused_fit_gives_weights_no_answer() -> None:
+    ulsif = ULSIF(sigmas=0.01, lambdas=1)
+    with pytest.raises(fb.InputError, match="all weights would be 0"):
+        ulsif.fit([0.0, 1.0], [1e6, 2e6], centers=[9e9])
+    with pytest.raises(fb.NotFittedError):
+        ulsif.weights([0.0])
+
+
 def test_nothing_is_written_to_the_input() -> None:
     rng = np.random.default_rng(0)
     source, target = rng.random((30, 2)), rng.random((30, 2))

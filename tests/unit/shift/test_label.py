@@ -269,6 +269,15 @@ def test_a_calibrator_survives_pickling() -> None:
     np.testing.assert_array_equal(again.interval(0.2), cal.interval(0.2))
 
 
+def test_a_refused_fit_leaves_the_rates_of_the_model() -> None:
+    cal = shift.LabelShift(make_model()).fit(labels=[1, 0, 0, 0])
+    before = cal.rate_
+    with pytest.raises(fb.InputError, match="rate"):
+        cal.fit(labels=[0] * 99)
+    assert cal.rate_ is before
+    assert cal.target_rate_ == before.rate
+
+
 def test_add_half_smoothing() -> None:
     cal = shift.LabelShift(make_model(), smoothing="add-half").fit(labels=[0] * 99)
     assert cal.rate_.rate == 0.0
