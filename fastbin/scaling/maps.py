@@ -234,8 +234,8 @@ class PlattScaling(SmoothMap):
     @property
     def c_(self) -> float:
         """The constant, in Platt's sign."""
-        _, parameters = self.model_.map
-        return 0.0 - parameters[1 if self.feature == "score" else 2]
+        word, parameters = self.model_.map
+        return 0.0 - parameters[1 if word == "logistic" else 2]
 
     def _check_configuration(self) -> ScoreRange:
         feature = check_choice(self.feature, "feature", ("score", "logit"))

@@ -50,6 +50,13 @@ def test_platt_on_logits(case: Case) -> None:
     assert close(cal.predict(given["scores"]).tolist(), expected["values"], 1e-14)
 
 
+@pytest.mark.parametrize(("feature", "other"), [("score", "logit"), ("logit", "score")])
+def test_the_constant_is_that_of_the_fit_after_another_feature_is_set(feature: str, other: str) -> None:
+    cal = fb.PlattScaling(feature=feature).fit([0.1, 0.3, 0.5, 0.7, 0.9], [0, 0, 1, 0, 1])
+    before = cal.c_
+    assert cal.set_params(feature=other).c_ == before
+
+
 def test_unsmoothed_platt() -> None:
     cal = fb.PlattScaling(smooth_labels=False, score_range=None).fit([-2, -1, 0, 1, 2, 3], [0, 0, 1, 0, 1, 1])
     assert close([cal.a_, cal.c_], [-1.214027586, 0.6070137929], 1e-9)
