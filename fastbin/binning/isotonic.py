@@ -216,7 +216,8 @@ def monotone_model(model: BinnedModel | Calibrator) -> BinnedModel:
     -------
     BinnedModel
         A bin without samples (or without weight) takes the mean of its nearest neighbours with samples, or the value of the one
-        that it has; if no bin has samples the values stay. In a model of two resolutions the same is done to its steps.
+        that it has; if no bin has samples the values stay. In a model of two resolutions its steps are moved, all
+        alike: one without samples has a value of the map.
 
     Raises
     ------
@@ -240,5 +241,6 @@ def monotone_model(model: BinnedModel | Calibrator) -> BinnedModel:
         raise InputError(f"the model is of kind {model.kind!r}, without bins whose values could be made monotone")
     if model.delta > 0.0:
         raise InputError(f"delta is {model.delta!r}: randomised values do not rise from bin to bin; fit with delta=0")
-    seen = model.step_counts if model.has_steps else model.counts if model.weight_sums is None else model.weight_sums
+    # A step without samples has its value from the map, unlike a bin, whose value then stands for not knowing.
+    seen = None if model.has_steps else model.counts if model.weight_sums is None else model.weight_sums
     return model._derived("monotone_model", values=rising(model.values, np.ones(model.n_steps) if seen is None else seen))

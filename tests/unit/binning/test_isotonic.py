@@ -206,3 +206,11 @@ def test_steps_of_two_resolutions_rise() -> None:
     np.testing.assert_array_equal(risen.interval(), model.interval())
     assert fb.BinnedModel.from_bytes(risen.to_bytes()) == risen
     assert risen.certificate().n_steps == model.n_steps
+
+
+def test_steps_that_rise_already_keep_their_values_where_no_sample_is() -> None:
+    scores = np.random.default_rng(0).random(60)
+    model = fb.CertifiedCalibration().fit(scores, scores > np.random.default_rng(1).random(60)).model_
+    assert not model.falls.size
+    assert not model.step_counts.all()
+    assert fb.monotone_model(model).same_map(model)
