@@ -272,7 +272,9 @@ class Calibrator(Estimator[BinnedModel]):
         """Whether labels that fall as scores rise are hardly meant: values never fall, or scores are probabilities."""
         if self._fall_level is None:
             return False
-        return self._never_falls or getattr(self, "monotone", False) or getattr(self, "score_range", UNIT) == UNIT
+        if self._never_falls or getattr(self, "monotone", False):
+            return True
+        return check_score_range(getattr(self, "score_range", UNIT)) == UNIT
 
     def _warn_of_rows(self, counts: Array, ones: Array, has_hard_labels: bool, stacklevel: int) -> None:
         """Tell of rows that are probably not what was meant. Warns as `_warn`.

@@ -311,7 +311,7 @@ def check_values(given: Given, calibrator: Calibrator, **others: Array) -> Rows:
     weights = check_sample_weight(given.sample_weight)
     if check_same_length(scores=score_array, labels=label_array, **others, sample_weight=weights) == 0:
         raise InputError("scores is empty; a calibrator needs samples")
-    score_range = getattr(calibrator, "score_range", UNIT)
+    score_range = check_score_range(getattr(calibrator, "score_range", UNIT))
     if weights is None or weights.dtype.kind != "f":
         return Rows(check_scores(score_array, score_range), label_array, weights, score_range)
     return Rows(check_scores(score_array, score_range), label_array, None, score_range, weights)

@@ -46,6 +46,15 @@ def told(fit: Callable[..., Any], *arguments: Any, **options: Any) -> list[str]:
     return [str(each.message) for each in caught if issubclass(each.category, fb.FastbinWarning)]
 
 
+@pytest.mark.parametrize("score_range", [[0.0, 1.0], np.array([0, 1])], ids=["list", "array"])
+def test_a_range_may_be_any_pair(score_range: Any) -> None:
+    for calibrator in (fb.UniformMassBinning(5, score_range=score_range), fb.PlattScaling(score_range=score_range)):
+        assert len(told(calibrator.fit, OTHER, LABELS)) == 1
+    inner = fb.UniformMassBinning(5, score_range=score_range)
+    segmented = fb.multi.SegmentedBinning(inner).fit(SCORES, LABELS, SEGMENTS).model_
+    assert segmented.same_map(fb.multi.SegmentedBinning(fb.UniformMassBinning(5)).fit(SCORES, LABELS, SEGMENTS).model_)
+
+
 @calibrators
 @pytest.mark.parametrize("weights", [None, np.ones(600, int), np.ones(600)], ids=["none", "frequencies", "importance"])
 def test_scores_of_the_other_class_are_told_of(calibrator: Any, weights: Any) -> None:

@@ -272,6 +272,9 @@ def test_decisions(multiclass: str) -> None:
     several = CalibratedClassifier(LinearSVC(random_state=0), multiclass=multiclass, random_state=0).fit(X3, Y3)
     assert several.score(X3, Y3) > 0.5
     np.testing.assert_allclose(several.predict_proba(X3).sum(axis=1), 1.0)
+    for score_range in ([0.0, 1.0], np.array([0, 1])):  # any pair is the range of probabilities, which gives way
+        inner = fb.PlattScaling(score_range=score_range)
+        assert CalibratedClassifier(LinearSVC(), calibrator=inner, random_state=0).fit(X, Y).model_.score_range is None
     with pytest.raises(fb.InputError, match=r"BetaScaling\(\), which takes probabilities, and LinearSVC has decision_function"):
         CalibratedClassifier(LinearSVC(), calibrator=fb.BetaScaling()).fit(X, Y)
 
