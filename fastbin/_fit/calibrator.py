@@ -254,6 +254,7 @@ class Calibrator(Estimator[BinnedModel]):
             raise InputError(problem, remedy, argument="sampling_rate", value=rate)
         from fastbin.guarantees.intervals import scale_odds
 
+        rate = float(rate)  # a Fraction is a real number, too
         return model._replace(values=scale_odds(np.asarray(model.values), rate), odds_ratio=rate, sampling_rate=rate)
 
     def _texts(self, event: str, seed: int) -> dict[str, Any]:

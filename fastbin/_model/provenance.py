@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
+from numbers import Real
 from operator import attrgetter, is_
 from typing import Any, Generic, TypeVar
 
@@ -195,8 +196,10 @@ def _plain(value: Any) -> Any:
     """A parameter as JSON: objects by their configuration, models by their digest, long arrays by length and digest."""
     if value is None or isinstance(value, (bool, str, int)):
         return value
-    if isinstance(value, (np.generic, float)):
-        return _plain_number(value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, np.generic):
+        return _plain_number(value.item())
+    if isinstance(value, Real):
+        return _plain_number(float(value))
     if hasattr(value, "to_bytes"):
         return {"sha256": _sha256(value.to_bytes())}
     if hasattr(type(value), "_parameter_names"):

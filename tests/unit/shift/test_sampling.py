@@ -139,6 +139,11 @@ def test_what_rests_on_draws_of_the_population_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", CALIBRATORS)
+def test_a_rate_may_be_a_fraction(name: str) -> None:
+    assert fitted(name, sampling_rate=Fraction(1, 8)) == fitted(name, sampling_rate=0.125)
+
+
+@pytest.mark.parametrize("name", CALIBRATORS)
 @pytest.mark.parametrize("rate", [0.0, -0.5, 1.5, math.nan, "half", None, True])
 def test_what_is_no_rate_is_refused(name: str, rate: Any) -> None:
     with pytest.raises((fb.InputError, fb.InputTypeError), match="sampling_rate"):
