@@ -738,8 +738,8 @@ def check_same_event(event: str, positive: Any) -> None:
 
 def check_score_range(score_range: Any) -> ScoreRange:
     """``None`` for any finite score, else a pair (low, high)."""
-    if score_range is None:
-        return None
+    if score_range is None or score_range is UNIT:  # the default costs no fit a microsecond
+        return score_range
     try:
         low, high = (float(end) for end in score_range)
     except (TypeError, ValueError) as error:
