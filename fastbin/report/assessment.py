@@ -648,11 +648,13 @@ class _TestSet(NamedTuple):
         limits = [None if own.out_of_range == "clip" else own.score_range for _, own in fitted.numbered]
         ends = np.array([each or (-np.inf, np.inf) for each in limits])
         low, high = ends[0] if numbers is None else ends[numbers].T
-        missing, kept = np.isnan(column), (column >= low) & (column <= high) & np.isfinite(column)
-        left_out = LeftOut(int(missing.sum()), int((~kept & ~missing).sum()))
-        if not (kept if weights is None else kept & (weights > 0)).any():
+        missing, inside = np.isnan(column), (column >= low) & (column <= high) & np.isfinite(column)
+        counts = np.ones(len(column), np.bool_) if weights is None else weights > 0
+        kept = inside & counts
+        left_out = LeftOut(int((missing & counts).sum()), int((~inside & ~missing & counts).sum()))
+        if not kept.any():
             reasons = f"{left_out.missing} scores are missing, {left_out.outside} outside the range"
-            reasons += ", and the others have weight 0" if kept.any() else ""
+            reasons += "" if counts.all() else ", and the others have weight 0"
             raise InputError(f"no row is left to assess: {reasons}")
         return cls(
             samples=Samples(column[kept], ones[kept], None if weights is None else weights[kept]),

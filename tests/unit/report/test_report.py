@@ -52,6 +52,18 @@ def test_frequencies_are_rows_that_stand_so_often(model: fb.BinnedModel) -> None
     assert str(weighted) == str(assess_model(model, np.repeat(scores, weights), np.repeat(labels, weights)))
 
 
+@pytest.mark.parametrize("dtype", [int, float])
+def test_rows_of_weight_zero_do_not_count(model: fb.BinnedModel, dtype: type) -> None:
+    scores, labels = np.repeat([0.2, 0.4, 0.8], 60), np.arange(180) % 3 == 0
+    beside = np.append(scores, [0.1, 0.9, math.nan, 2.0]), np.append(labels, [True] * 4)
+    weights = np.append(np.ones(180), np.zeros(4)).astype(dtype)
+    found = assess_model(model, *beside, sample_weight=weights)
+    plain = assess_model(model, scores, labels, sample_weight=weights[:180])
+    assert found.to_dict() == plain.to_dict()
+    assert found.n_samples == 180
+    assert found.after.table.grouping == "values"
+
+
 def test_numbers_are_those_of_the_diagnostics(model: fb.BinnedModel, found: Assessment) -> None:
     scores, labels = sample(3000, seed=2)
     predictions = model.predict(scores, seed=0)

@@ -134,6 +134,7 @@ def test_rows_with_a_missing_probability_are_left_out() -> None:
     found = assess_model(CAL, missing, TRUTH)
     kept = np.delete(np.arange(1500), [3, 7])
     assert found.n_left_out == 2
+    assert assess_model(CAL, missing, TRUTH, sample_weight=np.arange(len(TRUTH)) > 3).n_left_out == 1
     assert found.after.to_dict() == assess_model(CAL, TEST[kept], TRUTH[kept]).after.to_dict()
     assert any(caution.startswith("2 test rows are left out") for caution in found.cautions)
     refused(fb.InputError, "no row is left to assess", assess_model, CAL, np.full((2, 3), np.nan), TRUTH[:2])
