@@ -426,7 +426,7 @@ def squared_error_interval(
     masses, gaps = np.where(known, weights, 0.0) / total, np.where(known, sums.terms / weights, 0.0)
     self_weights = np.where(known, weights**2 - sums.pairs, 0.0)
     variances = np.maximum(gaps**2 - sums.mean_products(), 0.0)
-    noise = masses * (variances + _smoothing(samples, groups, weights, self_weights, known, z))
+    noise = masses * (variances + _smoothing(samples, groups, weights, self_weights, known, variances, z))
     squares = masses * gaps**2
     plug_in, expected = float(squares.sum()), float(noise.sum())
     scale = float(np.dot(noise, noise)) / expected
@@ -441,12 +441,15 @@ def squared_error_interval(
     return scale * lower, min(1.0, scale * upper)
 
 
-def _smoothing(samples: Samples, groups: Groups, weights: Float64s, self_weights: Float64s, known: Bools, z: float) -> Float64s:
-    """The variance that a bin's mean residual gains where its rate is drawn towards 1/2 with z^2 samples."""
+def _smoothing(
+    samples: Samples, groups: Groups, weights: Float64s, self_weights: Float64s, known: Bools, variances: Float64s, z: float
+) -> Float64s:
+    """The variance that a bin's mean residual gains where its rate is drawn towards 1/2 with z^2 samples; all of it from 0."""
     rates = groups.sums(samples.row_weights * samples.labels) / weights
     sizes = np.where(known, weights**2 / np.where(known, self_weights, 1.0), 2.0)
     drawn = (rates * sizes + z * z / 2.0) / (sizes + z * z)
-    added = np.maximum(drawn * (1.0 - drawn) - rates * (1.0 - rates), 0.0)
+    counted = np.where(variances > 0.0, rates * (1.0 - rates), 0.0)
+    added = np.maximum(drawn * (1.0 - drawn) - counted, 0.0)
     return np.where(known, added / np.maximum(sizes - 1.0, 1.0), 0.0)
 
 

@@ -227,6 +227,14 @@ def test_squared_ece_interval_covers() -> None:
     assert 10 <= misses <= 80  # nominal 40, approximate
 
 
+@pytest.mark.parametrize("n", [1, 40])
+def test_squared_ece_of_certain_predictions_that_are_right(n: int) -> None:
+    labels = [0] * n + [1] * n
+    error = assess.squared_ece(labels, labels, n_bins=1, grouping="uniform-mass")
+    assert (error.estimate, error.interval[0]) == (0.0, 0.0)
+    assert 0.001 < error.interval[1] <= 1.0
+
+
 # ------------------------------------------------------------------------------------------------- what is refused
 
 
