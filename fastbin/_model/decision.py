@@ -14,7 +14,7 @@ from fastbin._base.array_types import Int8s
 from fastbin._base.checks import check_number, check_scores
 from fastbin._base.errors import FormatError, InputError, InputTypeError
 from fastbin._base.json_kinds import FLAG, INTEGER, NUMBER, TEXT, JsonKind, list_of, read_object, record_of, unbounded
-from fastbin._base.shown import outwards
+from fastbin._base.shown import outwards, rounded_down
 from fastbin._base.table import Columns, Table, as_html, as_records
 from fastbin.guarantees.certificate import label_words, sureness
 
@@ -308,7 +308,7 @@ _MEMBERS: dict[str, JsonKind] = {
 
 
 def _percent(share: float) -> str:
-    return f"{100.0 * share:.6g} %"
+    return f"{float(rounded_down(100.0 * share)):g} %"
 
 
 def _range(ends: tuple[float, float]) -> str:

@@ -368,8 +368,7 @@ class GroupAudit(Judged):
         worst = max(self.groups, key=lambda group: group.epsilon)
         certified = (
             f"The {self.n_samples:,} test samples themselves certify a distance of {rounded_up(worst.epsilon)} in every group "
-            f"(the largest is that of {printable(worst.name)}), with probability at least "
-            f"{100.0 * (1.0 - self.test_level):g} %."
+            f"(the largest is that of {printable(worst.name)}), with probability at least {sureness(self.test_level)}."
         )
         if found:
             where = "; ".join(f"{printable(group.name)} ({group._where(CONTRADICTED)})" for group in found[:MOST_NAMED])

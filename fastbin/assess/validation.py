@@ -37,6 +37,7 @@ from fastbin.assess.predictions_check import (
     of_side,
 )
 from fastbin.assess.verdict import MOST_NAMED, NEW_ROWS, known, shown_p
+from fastbin.guarantees.certificate import sureness
 from fastbin.intervals.binomial import check_side, ends_of_rows
 from fastbin.vector_model import VectorModel
 
@@ -212,9 +213,7 @@ class Validation(PredictionVerdict):
         columns, words = self.columns_of(table), dict[str, list[str]]()
         for name, column in columns.items():
             if name in RATES:
-                title = (
-                    f"interval, % ({100.0 * (1.0 - self.test_level):g} % each)" if name == "interval" else f"{RATES[name]}, %"
-                )
+                title = f"{RATES[name]}, %" + (f" ({sureness(self.test_level)} each)" if name == "interval" else "")
                 words[title] = [percent(raised(value) if name == "detectable" and value else value) for value in column]
             elif name in P_VALUES:
                 words[P_VALUES[name]] = [shown_p(value) for value in column]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import SMALLEST_LEVEL
-from fastbin._base.shown import outwards, rounded
+from fastbin._base.shown import outwards, rounded, rounded_up
 from fastbin._base.table import Columns, Table
 from fastbin._model.view import title_of_cell
 from fastbin.guarantees.certificate import name_cell, sureness
@@ -163,7 +163,8 @@ class MonitorReport(Table):
         )
         unseen = unseen if self.n_steps else ""
         needed = f"the {1.0 / self.alpha:.3g} that an alarm needs"
-        chance = f"the chance of ever raising a false alarm is at most {100.0 * self.false_alarm_probability:.3g} %"
+        most = float(rounded_up(100.0 * self.false_alarm_probability, 2))
+        chance = f"the chance of ever raising a false alarm is at most {most:g} %"
         if not self.alarm:
             return (
                 f"No alarm after {self.n_samples:,} outcomes: evidence {self.e_value:.3g}, at most {self.max_e_value:.3g} so "

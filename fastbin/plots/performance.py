@@ -7,6 +7,7 @@ import numpy as np
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputTypeError
 from fastbin.decide import Performance
+from fastbin.guarantees.certificate import sureness
 from fastbin.plots._style import Axes, axes_or_new, finish, look_of, series
 
 
@@ -41,7 +42,7 @@ def performance_plot(performance: Performance, *, ax: Axes | None = None) -> Axe
     ends = np.array([performance.intervals[name] for name in names]).reshape(-1, 2)
     estimates = np.array([performance.estimates[name] for name in names])
     look, places = series(0, look_of(ax)), np.arange(len(names))
-    level = f"{100 * (1 - performance.alpha):g} % at once, for {performance.about}"
+    level = f"{sureness(performance.alpha)} at once, for {performance.about}"
     ax.hlines(places, ends[:, 0], ends[:, 1], colors=look.colour, linewidth=3.0, alpha=0.5, label=level)
     ax.plot(estimates, places, linestyle="none", marker="o", color=look.colour, label="estimate")
     ax.set_yticks(places, names)

@@ -12,12 +12,13 @@ from fastbin._base.errors import InputTypeError
 from fastbin._base.html import badge, bullets, escape, paragraph
 from fastbin._base.html import table as html_table
 from fastbin._base.html import verdict as shown_verdict
-from fastbin._base.shown import first_few, how_many
+from fastbin._base.shown import first_few, how_many, rounded_up
 from fastbin._base.table import as_html, in_words
 from fastbin.assess.catalogue import CATALOGUE, title_of
 from fastbin.assess.reliability import reliability_table
 from fastbin.assess.validation import MOST_TESTED, P_VALUES, TABLES, Validation, name_of, percent
 from fastbin.assess.verdict import NEW_ROWS, NOT_CONTRADICTED, p_is, shown_p
+from fastbin.guarantees.certificate import sureness
 from fastbin.plots._style import Axes, look_of
 from fastbin.plots.grades import grades_plot
 from fastbin.plots.reliability import reliability_diagram
@@ -112,9 +113,10 @@ def _looks_words(found: Validation) -> str:
     looks = Looks.at({"source": found.source, "options": found.options._asdict()})
     if looks.n == 1:
         return "this page names no earlier look; each one would be a look of its own, at its own level"
+    most = float(rounded_up(min(1.0, looks.level)))
     return (
         f"{looks.n:,}, with the earlier reports that are named one after the other; if predictions are calibrated throughout, "
-        f"the chance that the verdict of any of {looks.n:,} looks contradicts them is at most {min(1.0, looks.level):.4g}, the "
+        f"the chance that the verdict of any of {looks.n:,} looks contradicts them is at most {most:g}, the "
         "sum of their levels"
     )
 
@@ -274,7 +276,7 @@ def _picture(found: Validation) -> str:
             "shares the level. Squares are rows that contradict their predictions. On a logarithmic scale a frequency of 0 "
             "stands at the left edge."
         )
-        level = f"{100.0 * (1.0 - found.test_level):g} % interval"
+        level = f"{sureness(found.test_level)} interval"
         means, rates, intervals = (np.array([row[name] for row in rows]) for name in ("mean_prediction", "rate", "interval"))
         wrong = [row[found.deciding("verdict")] != NOT_CONTRADICTED for row in rows]
         draw = partial(grades_plot, [name_of(row) for row in rows], means, rates, intervals, wrong, level=level)

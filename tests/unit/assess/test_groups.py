@@ -152,6 +152,14 @@ def test_one_group_is_the_check_of_the_whole() -> None:
         assert audit["all"].verdicts == check.verdicts
 
 
+def test_a_small_level_is_not_rounded_to_certainty() -> None:
+    model = fb.UniformMassBinning(2).fit(np.arange(200) / 200, np.arange(200) % 2).model_
+    audit = assess.audit_groups(model, np.arange(100) / 100, np.arange(100) % 2, ["a"] * 100, test_level=1e-8)
+    assert "with probability at least 1 - 1e-08." in str(audit)
+    words, _ = assess.assess([0.5] * 100, np.arange(100) % 2, test_level=1e-8).words_of(None)
+    assert "interval, % (1 - 1e-08 each)" in words
+
+
 def test_overlapping_groups_and_rows_in_none() -> None:
     model, (scores, labels, _) = model_of([0.2, 0.8]), cells_of({"a": [0.2, 0.8]}, 500)
     low = scores < 0.5

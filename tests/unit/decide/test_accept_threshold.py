@@ -178,6 +178,7 @@ def test_the_sentence_and_the_views(decision: Decision) -> None:
     assert told == near_one.accept_above < 1.0  # a rounded one would accept nothing
     costs = accept_threshold(*rows("calibrated"), cost=(3, 1))
     assert "at 3 a false positive and 1 a false negative" in str(costs)
+    assert "at least 99.9999 % of the accepted" in str(replace(decision, precision=1.0 - 1e-8))  # and not 100 %
 
 
 def test_the_sequence_as_a_frame(decision: Decision) -> None:

@@ -201,6 +201,11 @@ def test_a_bin_that_serves_certainty_is_refuted_by_one_outcome() -> None:
 # ------------------------------------------------------------------------------------------------- words
 
 
+def test_the_chance_of_a_false_alarm_is_rounded_up() -> None:
+    monitor = CalibrationMonitor(served(), alpha=0.12341)
+    assert "of ever raising a false alarm is at most 12.35 %." in str(monitor)
+
+
 def test_no_alarm_in_words() -> None:
     monitor = run(served(), *outcomes(1000), tolerance=0.05)
     assert re.fullmatch(
