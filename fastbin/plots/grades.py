@@ -20,7 +20,7 @@ def grades_plot(
 ) -> Axes:
     """For each grade a line for the interval of the rate, a dot for the rate and a bar for the mean prediction.
 
-    Grades that are `wrong` have another colour and mark. A rate or an end of 0 stands at the left edge of a logarithmic scale.
+    Grades that are `wrong` have another colour and mark. A number of 0 stands at the left edge of a logarithmic scale.
     """
     look, places = look_of(ax), np.arange(len(names))
     positive = np.concatenate([means[means > 0.0], rates[rates > 0.0]])
@@ -35,7 +35,8 @@ def grades_plot(
             ax.hlines(places[own], ends[:, 0], ends[:, 1], colors=style.colour, linewidth=2.5, alpha=0.55)
             at = np.maximum(rates[own], low)
             ax.plot(at, places[own], linestyle="none", marker=style.marker, color=style.colour, label=f"{label}, {level}")
-    ax.plot(means, places, linestyle="none", marker="|", markersize=14, markeredgewidth=2.0, color=look.ink, label="predicted")
+    served = np.maximum(means, low)
+    ax.plot(served, places, linestyle="none", marker="|", markersize=14, markeredgewidth=2.0, color=look.ink, label="predicted")
     if is_log:
         ax.set_xscale("log")
     ax.set_xlim(low, high)

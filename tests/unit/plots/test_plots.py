@@ -16,6 +16,7 @@ from fastbin import assess, plots, theory
 from fastbin._base.dependencies import install_command
 from fastbin.guarantees import epsilon
 from fastbin.plots._style import DARK_LOOK, LIGHT_LOOK, series
+from fastbin.plots.grades import grades_plot
 from fastbin.shift import LabelShift
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -376,3 +377,11 @@ def test_without_matplotlib_the_extra_is_named(model: fb.BinnedModel, monkeypatc
         plots.step_plot(model)
     with pytest.raises(fb.MissingDependencyError, match="reports" + told):
         render_report(found)
+
+
+def test_a_mean_prediction_of_zero_stands_at_the_left_edge_of_a_logarithmic_scale(ax: Any) -> None:
+    intervals = np.array([[0.0, 0.1], [0.1, 0.3]])
+    grades_plot(["A", "B"], np.array([0.0, 0.2]), np.array([0.01, 0.2]), intervals, [False] * 2, level="95 % interval", ax=ax)
+    (bars,) = [line for line in ax.lines if line.get_label() == "predicted"]
+    assert ax.get_xscale() == "log"
+    assert bars.get_xdata().tolist() == [ax.get_xlim()[0], 0.2]
