@@ -77,8 +77,12 @@ def rounded(number: float, places: int = 4, direction: str = "") -> str:
         places = max(places, 1 - math.floor(math.log10(abs(number))))
     if not direction:
         return f"{number:.{places}f}"
+    return f"{_with_places(number, places, direction):f}"
+
+
+def _with_places(number: float, places: int, direction: str) -> Decimal:
     told = Decimal(f"{number:.{DIGITS - 1}e}")  # 0.1 is not above 0.1, and 0.1 + 0.2 not above 0.3
-    return f"{told.quantize(Decimal((0, (1,), -places)), direction, ANY_LENGTH):f}"
+    return told.quantize(Decimal((0, (1,), -places)), direction, ANY_LENGTH)
 
 
 def rounded_down(number: float, places: int = 4) -> str:
@@ -106,3 +110,23 @@ def outwards(low: float, high: float, places: int = 4, word: str = "to") -> str:
     ('0.1000 to 0.1235', '0.000 to 0.000050', '0.999 to 1.000')
     """
     return f"{rounded_down(low, places)} {word} {rounded_up(high, places)}"
+
+
+def outwards_as(form: str, low: float, high: float) -> str:
+    """The same in a column of numbers of one format, such as ".4f", ".3e" or ".3g".
+
+    >>> outwards_as(".4f", 0.00018, 0.12341), outwards_as(".3e", 1.23456e-5, 0.25), outwards_as(".3g", 1.2345, 20.01)
+    ('0.0001 to 0.1235', '1.234e-05 to 2.500e-01', '1.23 to 20.1')
+    """
+    return f"{_end_as(form, low, ROUND_FLOOR)} to {_end_as(form, high, ROUND_CEILING)}"
+
+
+def _end_as(form: str, number: float, direction: str) -> str:
+    if abs(number) < NOISE:
+        number = 0.0
+    if number == 0.0 or not math.isfinite(number):
+        return f"{number:{form}}"
+    places = int(form[1:-1])
+    if form[-1] != "f":  # digits that count
+        places -= math.floor(math.log10(abs(number))) + (form[-1] == "g")
+    return f"{float(_with_places(number, places, direction)):{form}}"

@@ -10,7 +10,7 @@ from typing import Any
 from fastbin._base import html
 from fastbin._base.dependencies import needed_for
 from fastbin._base.html import escape
-from fastbin._base.shown import printable
+from fastbin._base.shown import outwards_as, printable
 
 Columns = Mapping[str, Sequence[Any]]
 """Plain Python values by the name of their column; a pair of numbers is an interval."""
@@ -76,8 +76,10 @@ def in_words(column: Sequence[Any]) -> list[str]:
 
     def shown(entry: Any) -> str:
         if isinstance(entry, (list, tuple)):
-            ends = [shown(end) for end in entry]
-            return " to ".join(ends) if any(ends) else ""
+            low, high = entry
+            if isinstance(low, float) and isinstance(high, float) and low == low and high == high:
+                return outwards_as(form, low, high)
+            return " to ".join(ends) if any(ends := [shown(end) for end in entry]) else ""
         if entry is None or entry != entry:
             return ""
         if isinstance(entry, float):

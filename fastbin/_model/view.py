@@ -12,7 +12,7 @@ import numpy as np
 from fastbin._base import html
 from fastbin._base.array_types import Array, Bools, Float64s, Int64s
 from fastbin._base.errors import FormatError, GuaranteeError, MissingDependencyError
-from fastbin._base.shown import how_many, rounded_up
+from fastbin._base.shown import how_many, outwards_as, rounded_up
 from fastbin._base.table import MOST_ROWS, as_html, as_records, as_text, number_format
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.schemes import SCHEMES
@@ -289,7 +289,7 @@ def bin_words(
         columns[title] = [f"{number:,}" if isinstance(number, int) else f"{number:.4f}" for number in column[rows].tolist()]
     columns["average served" if model.has_steps else "value"] = [f"{value:{form}}" for value in values.tolist()]
     if intervals is not None:
-        columns[interval_title] = [f"{low:{form}} to {high:{form}}" for low, high in intervals[rows].tolist()]
+        columns[interval_title] = [outwards_as(form, low, high) for low, high in intervals[rows].tolist()]
     return columns
 
 

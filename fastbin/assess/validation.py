@@ -17,7 +17,7 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import Key
 from fastbin._base.checks import check_alpha, check_power, check_seed, check_unit_interval
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.shown import named
+from fastbin._base.shown import named, outwards_as
 from fastbin._base.table import Columns, as_records, in_words
 from fastbin._core.score import library_version
 from fastbin._fit.calibrator import Estimator
@@ -351,7 +351,8 @@ def percent(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, (list, tuple)):
-        return " to ".join(map(percent, value))
+        low, high = value
+        return outwards_as(".3g", 100.0 * low, 100.0 * high)
     return f"{100.0 * value:.3g}"
 
 

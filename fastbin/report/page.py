@@ -15,7 +15,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.files import SupportsWrite, write_bytes
 from fastbin._base.html import badge, bullets, escape, facts_table, paragraph
-from fastbin._base.shown import rounded
+from fastbin._base.shown import outwards_as, rounded
 from fastbin._base.table import as_html, number_format
 from fastbin._model.provenance import in_words
 from fastbin._model.view import bin_words, facts, title_of_cell
@@ -319,7 +319,7 @@ def _tested(assessment: Assessment, bins: list[str]) -> Iterator[dict[str, list[
         return [word if count else "" for word, count in zip(words, counts, strict=True)]
 
     def ranges(ends: Float64s) -> list[str]:
-        return [f"{low:{form}} to {high:{form}}" for low, high in ends.tolist()]
+        return [outwards_as(form, low, high) for low, high in ends.tolist()]
 
     served = assessment.model.bin_values if check.mean_served is None else check.mean_served
     averages = {} if check.mean_served is None else {"test average served": shown(f"{mean:{form}}" for mean in served.tolist())}

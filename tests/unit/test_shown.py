@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastbin as fb
-from fastbin._base.shown import outwards, printable, rounded, rounded_down, rounded_up
+from fastbin._base.shown import outwards, outwards_as, printable, rounded, rounded_down, rounded_up
 
 COMMANDS = {
     "\x1b]0;owned\x07": r"\x1b]0;owned\x07",
@@ -73,6 +73,18 @@ def test_the_decimal_context_of_a_program_changes_nothing() -> None:
     with decimal.localcontext() as context:
         context.prec, context.traps[decimal.Inexact] = 2, True
         assert (rounded_up(0.123456), outwards(0.123456, 123.456789)) == ("0.1235", "0.1234 to 123.4568")
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.sampled_from([".4f", ".3e", ".3g"]))
+def test_intervals_in_tables_still_hold_and_are_narrow(one: float, other: float, form: str) -> None:
+    low, high = sorted((one, other))
+    shown_low, shown_high = map(float, outwards_as(form, low, high).split(" to "))
+    slack = 1e-12  # below which nothing is told
+    assert shown_low <= low + slack
+    assert shown_high >= high - slack
+    for number, shown in ((low, shown_low), (high, shown_high)):
+        unit = 1e-4 if form == ".4f" else number * (1e-2 if form == ".3g" else 1e-3)
+        assert abs(number - shown) <= unit * (1.0 + 1e-9) + slack
 
 
 @given(st.floats(-1e6, 1e6), st.integers(0, 8))
