@@ -17,6 +17,7 @@ from wordings import refuses
 import fastbin as fb
 from fastbin import assess
 from fastbin._base import html, table
+from fastbin._base.shown import outwards_as
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.random(3000)
@@ -130,7 +131,7 @@ def test_html_of_a_model_has_its_promise_and_its_intervals(model: fb.BinnedModel
     text = Elements(model._repr_html_()).text
     assert str(model.certificate()) in text
     for low, high in model.interval():
-        assert f"{low:.4f} to {high:.4f}" in text
+        assert outwards_as(".4f", low, high) in text
 
 
 def test_html_of_a_method_without_guarantee_says_why() -> None:

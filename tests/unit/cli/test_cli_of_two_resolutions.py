@@ -13,6 +13,7 @@ import pytest
 from commands import run
 
 import fastbin as fb
+from fastbin._base.shown import outwards_as
 from fastbin.cli import fit
 
 N = 1500
@@ -119,7 +120,7 @@ def test_inspect_in_words(model: fb.BinnedModel) -> None:
     assert ("average served" in told) == model.has_steps
     assert str(model.certificate()) in told
     low, high = model.interval(0.1)[1]
-    assert f"{model.bin_values[1]:.4f}   {low:.4f} to {high:.4f}" in told
+    assert f"{model.bin_values[1]:.4f}   {outwards_as('.4f', low, high)}" in told
 
 
 @pytest.mark.parametrize("at", ["bin", "score", None])

@@ -63,7 +63,10 @@ def check_file(path: str, shown: str) -> fb.BinnedModel:
         assert str(certificate) in re.sub(r"\s+", " ", text)
         printed = printed_ends(text)
         assert len(printed) == model.n_bins
-        np.testing.assert_allclose(np.array(printed, float), ends, rtol=5.1e-4, atol=5.1e-5)
+        np.testing.assert_allclose(np.array(printed, float), ends, rtol=1.01e-3, atol=1.01e-4)
+        lower, upper = np.array(printed, float).T
+        assert (lower <= ends[:, 0] + 1e-12).all()
+        assert (upper >= ends[:, 1] - 1e-12).all()
     assert printed_ends(shown) == printed_ends(inspected)
     predicted = run("predict", path, "s.csv", "--score", "p", "--interval", str(ALPHA), "--seed", "1").stdout
     rows = list(csv.DictReader(predicted.splitlines()))
