@@ -738,10 +738,10 @@ def check_same_event(event: str, positive: Any) -> None:
 
 def check_score_range(score_range: Any) -> ScoreRange:
     """``None`` for any finite score, else a pair (low, high)."""
-    if score_range is None or score_range is UNIT:  # the default costs no fit a microsecond
-        return score_range
+    if score_range is None:
+        return None
     try:
-        low, high = (float(end) for end in score_range)
+        low, high = map(float, score_range)
     except (TypeError, ValueError) as error:
         problem = f"must be None or a pair (low, high), got {score_range!r}"
         raise InputTypeError(problem, argument="score_range", value=score_range) from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, SeriesT
-from fastbin._base.checks import UNIT, check_score_range
+from fastbin._base.checks import UNIT, ScoreRange, check_score_range
 from fastbin._base.dependencies import needed_for
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError, NotFittedError, warn
@@ -269,13 +269,17 @@ class Calibrator(Estimator[BinnedModel]):
         else:
             self._told.append(message)
 
+    def _checked_range(self) -> ScoreRange:
+        """The range of scores, checked, as a pair of floats; that of probabilities, where it cannot be chosen."""
+        return check_score_range(getattr(self, "score_range", UNIT))
+
     def _expects_rise(self) -> bool:
         """Whether labels that fall as scores rise are hardly meant: values never fall, or scores are probabilities."""
         if self._fall_level is None:
             return False
         if self._never_falls or getattr(self, "monotone", False):
             return True
-        return check_score_range(getattr(self, "score_range", UNIT)) == UNIT
+        return self._checked_range() == UNIT
 
     def _warn_of_rows(self, counts: Array, ones: Array, has_hard_labels: bool, stacklevel: int) -> None:
         """Tell of rows that are probably not what was meant. Warns as `_warn`.

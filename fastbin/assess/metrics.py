@@ -444,7 +444,10 @@ def squared_error_interval(
 def _smoothing(
     samples: Samples, groups: Groups, weights: Float64s, self_weights: Float64s, known: Bools, variances: Float64s, z: float
 ) -> Float64s:
-    """The variance that a bin's mean residual gains where its rate is drawn towards 1/2 with z^2 samples; all of it from 0."""
+    """The variance that a bin's mean residual gains where its rate is drawn towards 1/2 with z^2 samples.
+
+    Where no residual varies, as certain predictions are all right, that is all of the variance of the drawn rate.
+    """
     rates = groups.sums(samples.row_weights * samples.labels) / weights
     sizes = np.where(known, weights**2 / np.where(known, self_weights, 1.0), 2.0)
     drawn = (rates * sizes + z * z / 2.0) / (sizes + z * z)

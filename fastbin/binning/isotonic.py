@@ -216,7 +216,7 @@ def monotone_model(model: BinnedModel | Calibrator) -> BinnedModel:
     -------
     BinnedModel
         A bin without samples (or without weight) takes the mean of its nearest neighbours with samples, or the value of the one
-        that it has; if no bin has samples the values stay. In a model of two resolutions its steps are moved, all
+        that it has; if no bin has samples the values stay. In a model of two resolutions all steps are moved
         alike: one without samples has a value of the map.
 
     Raises

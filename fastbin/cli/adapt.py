@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastbin._base.checks import check_same_event, check_scores, clip_scores
+from fastbin._base.shown import outwards_as
 from fastbin._model import view
 from fastbin.cli import _options as options
 from fastbin.cli import _show
@@ -146,4 +147,5 @@ def _origin(shift: LabelShift, alpha: float) -> str:
         "labels": "outcomes", "likelihood": "scores by maximum likelihood", "confusion": "scores by a confusion matrix",
     }[rate.method]  # fmt: skip
     kind = "exact" if rate.is_exact else "bootstrap"
-    return f", from {rate.n_samples:,} {source}; {kind} {sureness(alpha)} interval {rate.lower:.4g} to {rate.upper:.4g}"
+    ends = outwards_as(".4g", rate.lower, rate.upper)
+    return f", from {rate.n_samples:,} {source}; {kind} {sureness(alpha)} interval {ends}"

@@ -101,11 +101,7 @@ class VectorCertificate(Stated, Table):
         n_classes = len(self.radii) - 1
         mean = rounded_up(float(np.mean([radius for _, radius in self.radii[:-1]])))
         of_rows = self.about == ABOUT[1]
-        over = (
-            f"the labels of the {how_many(self.n_samples, 'calibration sample')}"
-            if of_rows
-            else f"the {how_many(self.n_samples, 'calibration sample')}"
-        )
+        over = f"the {'labels of the ' * of_rows}{how_many(self.n_samples, 'calibration sample')}"
         served = "the average served to its samples" if of_rows else "the average of what is served"
         truth = "the average of their true probabilities" if of_rows else "the true frequency"
         left_out = f" (left out: {name_cells(list(self.left_out))}, as no sample has it)" if self.left_out else ""

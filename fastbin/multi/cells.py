@@ -15,7 +15,6 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools, Int64s
 from fastbin._base.cells import Key
 from fastbin._base.checks import (
-    UNIT,
     as_scores,
     check_labels,
     check_n_samples,
@@ -149,7 +148,7 @@ class CellPart(NamedTuple):
         """One bin that nothing is known of."""
         return BinnedModel.from_parts(
             edges=[], values=[0.5], counts=[0], label_sums=[0], scheme="explicit",
-            score_range=getattr(self.calibrator, "score_range", UNIT),
+            score_range=self.calibrator._checked_range(),
             out_of_range=getattr(self.calibrator, "out_of_range", "refuse"), event=event,
         )  # fmt: skip
 
@@ -229,7 +228,7 @@ def _fit_sorted(
 ) -> FittedSet | None:
     """All models, from rows that are sorted in their cells; ``None`` where the pool has no row to be fitted to."""
     calibrator = method.calibrator
-    score_range = check_score_range(getattr(calibrator, "score_range", UNIT))
+    score_range = calibrator._checked_range()
     rows = check_rows(given.scores, given.labels, None, score_range, positive=given.positive)
     check_same_length(scores=rows.scores, labels=rows.labels, **{kind.column: cells.codes})
     shape = SetShape.of(keys, cells.row_counts, method.needed, kind, columns)
@@ -311,7 +310,7 @@ def check_values(given: Given, calibrator: Calibrator, **others: Array) -> Rows:
     weights = check_sample_weight(given.sample_weight)
     if check_same_length(scores=score_array, labels=label_array, **others, sample_weight=weights) == 0:
         raise InputError("scores is empty; a calibrator needs samples")
-    score_range = check_score_range(getattr(calibrator, "score_range", UNIT))
+    score_range = calibrator._checked_range()
     if weights is None or weights.dtype.kind != "f":
         return Rows(check_scores(score_array, score_range), label_array, weights, score_range)
     return Rows(check_scores(score_array, score_range), label_array, None, score_range, weights)

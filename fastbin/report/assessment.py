@@ -649,12 +649,12 @@ class _TestSet(NamedTuple):
         ends = np.array([each or (-np.inf, np.inf) for each in limits])
         low, high = ends[0] if numbers is None else ends[numbers].T
         missing, inside = np.isnan(column), (column >= low) & (column <= high) & np.isfinite(column)
-        counts = np.ones(len(column), np.bool_) if weights is None else weights > 0
-        kept = inside & counts
-        left_out = LeftOut(int((missing & counts).sum()), int((~inside & ~missing & counts).sum()))
+        is_counted = np.ones(len(column), np.bool_) if weights is None else weights > 0
+        kept = inside & is_counted
+        left_out = LeftOut(int((missing & is_counted).sum()), int((~inside & ~missing & is_counted).sum()))
         if not kept.any():
             reasons = f"{left_out.missing} scores are missing, {left_out.outside} outside the range"
-            reasons += "" if counts.all() else ", and the others have weight 0"
+            reasons += "" if is_counted.all() else ", and the others have weight 0"
             raise InputError(f"no row is left to assess: {reasons}")
         return cls(
             samples=Samples(column[kept], ones[kept], None if weights is None else weights[kept]),

@@ -12,7 +12,7 @@ from fastbin._base.errors import InputTypeError
 from fastbin._base.html import badge, bullets, escape, paragraph
 from fastbin._base.html import table as html_table
 from fastbin._base.html import verdict as shown_verdict
-from fastbin._base.shown import first_few, how_many, rounded_up
+from fastbin._base.shown import first_few, how_many, outwards_as, rounded_up
 from fastbin._base.table import as_html, in_words
 from fastbin.assess.catalogue import CATALOGUE, title_of
 from fastbin.assess.reliability import reliability_table
@@ -180,7 +180,7 @@ def _tests(found: Validation) -> str:
         number = f" <small>({notes.setdefault(note, len(notes) + 1)})</small>" if note else ""
         value = "" if test["statistic"] is None else f"{test['statistic']:.4g}"
         if test.get("low") is not None and test.get("high") is not None:
-            value += f"<br><small>{test['low']:.4g} to {test['high']:.4g}</small>"
+            value += f"<br><small>{outwards_as('.4g', test['low'], test['high'])}</small>"
         p_value = "" if test["p_value"] is None else shown_p(test["p_value"])
         asks = f"<small>{escape(entry.asks)} <em>{escape(test['reference'])}</em></small>"
         rows.append([f"{escape(title_of(name))}<br>{asks}", escape(test["kind"]) + number, value, p_value])

@@ -323,8 +323,8 @@ class _TestRows(NamedTuple):
         missing = np.zeros(len(matrix), np.bool_) if is_missing is None else is_missing
         truth, weights = find_columns(labels, list(model.classes), "labels"), check_sample_weight(sample_weight)
         check_same_length(scores=matrix, labels=truth, sample_weight=weights)
-        counts = np.ones(len(matrix), np.bool_) if weights is None else weights > 0
-        kept, missing = ~missing & counts, missing & counts
+        is_counted = np.ones(len(matrix), np.bool_) if weights is None else weights > 0
+        kept, missing = ~missing & is_counted, missing & is_counted
         if not kept.any():
             raise InputError("no row is left to assess: all have a missing probability, or weight 0")
         return cls(matrix[kept], truth[kept], None if weights is None else weights[kept], kept, int(missing.sum()))

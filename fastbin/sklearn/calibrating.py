@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s
-from fastbin._base.checks import UNIT, check_score_range
+from fastbin._base.checks import UNIT
 from fastbin._base.errors import InputError, warn, without_warnings
 from fastbin._fit.calibrator import Calibrator, changed
 from fastbin._fit.edges import rows_fingerprint
@@ -106,19 +106,18 @@ def fit_calibrator(calibrator: Any, estimator: Any, rows: CalibrationRows, draws
 
 def _for_decisions(calibrator: Calibrator, estimator: Any) -> Calibrator:
     """The calibrator for any finite scores."""
-    parameters = calibrator.get_params()
-    if "score_range" not in parameters:
+    if "score_range" not in calibrator.get_params():
         problem = f"is {calibrator!r}, which takes probabilities, and {type(estimator).__name__} has decision_function alone"
         remedy = "take CertifiedCalibration() or PlattScaling(feature='score')"
         raise InputError(problem, remedy, argument="calibrator", value=calibrator)
-    return calibrator.set_params(score_range=None) if check_score_range(parameters["score_range"]) == UNIT else calibrator
+    return calibrator.set_params(score_range=None) if calibrator._checked_range() == UNIT else calibrator
 
 
 def _has_edges_at_scores(calibrator: Calibrator) -> bool:
     """Whether edges may stand at scores that can be rounded; the ends of other ranges need not be on the grid."""
     if isinstance(calibrator, (ExplicitBinning, FixedWidthBinning)) or getattr(calibrator, "ties", "whole") != "whole":
         return False
-    return check_score_range(getattr(calibrator, "score_range", UNIT)) in (UNIT, None)
+    return calibrator._checked_range() in (UNIT, None)
 
 
 def without_promise(fitted: M, why: str) -> M:

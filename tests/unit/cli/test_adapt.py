@@ -11,6 +11,7 @@ from commands import run
 
 import fastbin as fb
 from fastbin import shift
+from fastbin._base.shown import outwards_as
 
 pytest.importorskip("pyarrow")
 
@@ -43,7 +44,8 @@ def test_target_labels(model: fb.BinnedModel) -> None:
     expected = shift.LabelShift(model).fit(labels=OUTCOMES)
     assert fb.load("new.fbm") == expected.model_
     rate = expected.rate_
-    assert f"to 0.1 as the rate of label 1, from 100 outcomes; exact 90 % interval {rate.lower:.4g} to {rate.upper:.4g}" in told
+    interval = outwards_as(".4g", rate.lower, rate.upper)
+    assert f"to 0.1 as the rate of label 1, from 100 outcomes; exact 90 % interval {interval}" in told
     assert str(expected.certificate(0.1)) in told
     ends = expected.interval(0.1)
     assert f"{ends[2, 0]:.3e} to {ends[2, 1]:.3e}" in told  # the least value is below 0.001
@@ -72,7 +74,7 @@ def test_source_rows_give_the_rate_an_exact_interval(model: fb.BinnedModel) -> N
         expected = mover.fit(new, source_scores=scores, source_labels=labels)
         assert fb.load("new.fbm") == expected.model_
         rate = expected.rate_
-        assert f"900 scores by maximum likelihood; exact 90 % interval {rate.lower:.4g} to {rate.upper:.4g}" in told
+        assert f"900 scores by maximum likelihood; exact 90 % interval {outwards_as('.4g', rate.lower, rate.upper)}" in told
         assert f"is bounded by their shares above {9 if cuts is None else 2} cuts" in told
         assert str(expected.certificate(0.1)) in told
 
