@@ -5,7 +5,7 @@ The choice of the map sets the speed of a fit, never its result. Scores are hand
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import reduce
 from operator import add
 from typing import NamedTuple
@@ -27,8 +27,11 @@ MIN_ROOT_CELLS, ROOT_CELLS, MAX_ROOT_CELLS = 2**8, 2**14, 2**17
 # Rows after which Python looks at signals: a pass over so many takes .1 s at most.
 ROWS_AT_A_TIME = 2**21
 
-# From this share of repeated scores in the sample on, ties are worth cells of their own.
+# From this share of repeated scores in the sample on, ties are worth cells of their own, and more of them are looked for.
 TIED_SHARE = 0.05
+
+# How many scores a map is chosen by.
+LEAST_SAMPLE, MOST_SAMPLE = 2**10, 2**13
 
 # Shares of the sample that a map may leave to its first and its last cell.
 TRIMMED_SHARES = 0.0, 1 / 1024, 1 / 128
@@ -151,12 +154,12 @@ class Sample(NamedTuple):
         """The share of rows that is looked into again: the sum of p min(2, n_ranks p) over the cells, not those of points.
 
         In proportion to its mass p a cell holds ranks; a heavy one holds some, and is divided more than once. Squares of
-        masses are estimated without bias, by pairs.
+        masses are estimated without bias, by pairs. A point that was seen once may be that of a single row, and is looked into.
         """
         size = int(self.repeats.sum())
         repeats = self.repeats
         if points.size:
-            inside = self.scores != points[steps]
+            inside = (self.scores != points[steps]) | (repeats == 1)
             steps, repeats = steps[inside], repeats[inside]
         if steps.size == 0:
             return 0.0
@@ -164,10 +167,9 @@ class Sample(NamedTuple):
         return float(np.minimum(n_ranks * counts * (counts - 1) / max(1, size - 1), 2 * counts).sum()) / size
 
     def points(self, steps: Int64s, n_steps: int) -> Float64s:
-        """For each cell the score that was seen most often, if more than once; else NaN."""
+        """For each cell the score that was seen most often; NaN for none."""
         points = np.full(n_steps, np.nan)
-        repeated = np.flatnonzero(self.repeats > 1)
-        order = repeated[np.argsort(self.repeats[repeated], kind="stable")]
+        order = np.argsort(self.repeats, kind="stable")
         points[steps[order]] = self.scores[order]  # the last assignment, of the most frequent, stays
         return points
 
@@ -180,6 +182,11 @@ class Sample(NamedTuple):
         return np.concatenate([chosen, np.full(n_points - len(chosen), chosen[-1])])
 
 
+def tied_share(sorted_codes: Int64s) -> float:
+    """The share of a sample that repeats a score."""
+    return np.count_nonzero(sorted_codes[1:] == sorted_codes[:-1]) / max(1, len(sorted_codes))
+
+
 def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int) -> RootMap:
     """A cheap map for n_rows rows like this sorted sample.
 
@@ -189,7 +196,7 @@ def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int) -
     if sample_codes.size == 0:
         return RootMap.linear(0.0, float(n_cells), n_cells)
     sample = Sample.of(sample_codes)
-    tied = 1.0 - len(sample.codes) / len(sample_codes)
+    tied = tied_share(sample_codes)
     best: tuple[float, RootMap] = (np.inf, RootMap.linear(0.0, 0.0, 1))
     for pass_cost, root in _simple_maps(sample_codes, n_cells, with_points=tied > TIED_SHARE):
         steps = root.steps_of(sample.codes)
@@ -228,6 +235,10 @@ def _shift_for(low: int, high: int, n_cells: int) -> int:
     return max(0, ((high - low) // n_cells).bit_length())
 
 
+def _sorted_codes(sample: Float64s) -> Int64s:
+    return np.sort(codes_of(sample[np.isfinite(sample)]))
+
+
 def _bit_lengths(n: UInt64s) -> Int64s:
     """How many bits each of these integers has, 0 for 0; by halves, which doubles hold exactly."""
     upper, lower = (np.frexp(half.astype(np.float64))[1] for half in (n >> np.uint64(32), n & np.uint64(2**32 - 1)))
@@ -261,11 +272,17 @@ def choose_nodes(sample_codes: Int64s, low: Int64s, high: Int64s, n_cells: Int64
 
 
 class Layout:
-    """Where the cells of one source lie: a root map for all its plans, chosen at the first."""
+    """Where the cells of one source lie: a root map for all its plans, chosen at the first.
 
-    def __init__(self, sample: Float64s, n_rows: int, limits: tuple[float, float], n_cells: int) -> None:
+    `sample_of(size)` gives about so many of its scores. A tied score that the sample holds is settled by the first pass; the
+    rows of another one are looked into again, which costs more than the largest sample does.
+    """
+
+    def __init__(self, sample_of: Callable[[int], Float64s], n_rows: int, limits: tuple[float, float], n_cells: int) -> None:
         self.limits = limits
-        self.codes = np.sort(codes_of(sample[np.isfinite(sample)]))
+        self.codes = _sorted_codes(sample_of(min(max(LEAST_SAMPLE, n_rows // 1024), MOST_SAMPLE)))
+        if tied_share(self.codes) > TIED_SHARE:
+            self.codes = _sorted_codes(sample_of(MOST_SAMPLE))
         # More cells leave fewer rows to be looked into again, but cost memory, and time where they leave the caches.
         useful = max(min(n_rows // 64, ROOT_CELLS), min(n_rows // 16, n_cells // 4), min(n_rows // 256, n_cells))
         n_cells_made = min(max(MIN_ROOT_CELLS, 1 << (useful - 1).bit_length()), MAX_ROOT_CELLS)

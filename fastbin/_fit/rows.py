@@ -276,8 +276,7 @@ class RowsSource(Source):
     def answer(self, plan: Plan) -> Answer:
         rows = self.in_memory
         if self._layout is None:
-            sample = rows.sample(min(max(1024, len(rows) // 1024), 8192))
-            self._layout = Layout(sample, len(rows), rows.limits, int(plan.n_cells[0]))
+            self._layout = Layout(rows.sample, len(rows), rows.limits, int(plan.n_cells[0]))
         histogram = Histogram(plan, self._layout, self._n_forks, weighted=rows.frequencies is not None)
         self._count(histogram)
         if histogram.bad_rows:
@@ -312,7 +311,6 @@ Progress = Callable[[int, int], object]
 # Nobody knows the number of rows before the first pass, so the cells are laid out for so many, and 2**21 may be listed: 40 MB.
 ROWS_TO_PLAN_FOR = 2**26
 MOST_LISTED = 2**21
-SAMPLE_SIZE = 8192
 
 # Without a number of bins from the caller, cells are made for so many.
 RANKS_TO_PLAN_FOR = 255
@@ -380,7 +378,7 @@ class BatchesSource(Source):
                 if histogram is None:
                     if self._layout is None:  # a look at the first batch decides about the speed alone
                         n_cells = CELLS_A_RANK * (int(plan.n_cells[0]) // CELLS_A_RANK)
-                        self._layout = Layout(rows.sample(SAMPLE_SIZE), ROWS_TO_PLAN_FOR, rows.limits, n_cells)
+                        self._layout = Layout(rows.sample, ROWS_TO_PLAN_FOR, rows.limits, n_cells)
                     histogram = Histogram(plan, self._layout, weighted=rows.frequencies is not None)
                 for chunk in rows.chunks():
                     histogram.add(chunk)

@@ -50,7 +50,7 @@ def little_memory() -> Iterator[None]:
     """So little that small data go through all kinds of passes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fastbin._fit.rows.ROWS_TO_PLAN_FOR", 512)
-        patch.setattr("fastbin._fit.rows.SAMPLE_SIZE", 16)
+        patch.setattr("fastbin._fit.histogram.MOST_SAMPLE", 16)
         patch.setattr("fastbin._fit.rows.MOST_LISTED", 20)
         yield
 

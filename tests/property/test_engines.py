@@ -62,7 +62,7 @@ def as_table(name: str) -> pa.Table:
 def tiny_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few cells and listed rows that small sets need all kinds of passes."""
     monkeypatch.setattr("fastbin._fit.rows.ROWS_TO_PLAN_FOR", 512)
-    monkeypatch.setattr("fastbin._fit.rows.SAMPLE_SIZE", 16)
+    monkeypatch.setattr("fastbin._fit.histogram.MOST_SAMPLE", 16)
     monkeypatch.setattr("fastbin._fit.rows.MOST_LISTED", 20)
     monkeypatch.setattr(quantiles, "MAX_CELLS", 64)
     monkeypatch.setattr(quantiles, "MIN_CELLS", 16)

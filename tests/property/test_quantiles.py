@@ -129,9 +129,22 @@ def test_the_sample_never_changes_the_result(monkeypatch: pytest.MonkeyPatch) ->
         np.array([0.3] * 50 + [0.30001]),
     ):
         counted = Counting(RowsSource(rows))
-        counted.source._layout = Layout(sample, len(rows), rows.limits, 128 * len(ranks))
+        counted.source._layout = Layout(lambda _, sample=sample: sample, len(rows), rows.limits, 128 * len(ranks))
         _agree(search(counted, lambda _: ranks, len(ranks)), _by_argsort(rows, ranks))
         assert counted.n_plans < 30
+
+
+@pytest.mark.parametrize("n_values", [101, 1001])
+def test_rounded_scores_are_settled_by_one_pass(n_values: int) -> None:
+    """Each of the values has a cell of its own, though most ranks have theirs."""
+    rng = np.random.default_rng(9)
+    rows = Rows(
+        rng.integers(0, n_values, 200_000) / (n_values - 1), rng.integers(0, 2, 200_000).astype(np.uint8), None, (0.0, 1.0)
+    )
+    ranks = np.arange(1, 200_001, 667)
+    counted = Counting(RowsSource(rows))
+    _agree(search(counted, lambda _: ranks, len(ranks)), _by_argsort(rows, ranks))
+    assert counted.n_plans == 1
 
 
 class Counting:
