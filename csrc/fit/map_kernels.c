@@ -38,9 +38,10 @@ static ALWAYS_INLINE void add_products(const double *restrict left, const double
   }
 }
 
-static ALWAYS_INLINE void add_some(const ridge_problem *problem, const double *parameters, size_t first, size_t n,
-                                   double (*sums)[LANES]) {
-  double z[AT_A_TIME], loss[AT_A_TIME], slopes[AT_A_TIME], bends[AT_A_TIME], scaled[AT_A_TIME];
+/* n is at most AT_A_TIME. */
+static ALWAYS_INLINE void some_terms(const ridge_problem *problem, const double *parameters, size_t first, size_t n,
+                                     double *restrict loss, double *restrict slopes, double *restrict bends) {
+  double z[AT_A_TIME];
   const double *restrict zeros = problem->zeros + first, *restrict ones = problem->ones + first;
   exponents_of(problem, parameters, first, n, z);
   for (size_t j = 0; j < n; j++) {
@@ -53,6 +54,25 @@ static ALWAYS_INLINE void add_some(const ridge_problem *problem, const double *p
     slopes[j] = double_of(bits_of(slope) ^ (is_down & SIGN_BIT));
     bends[j] = all * (little * great);
   }
+}
+
+static ALWAYS_INLINE double terms_of(const ridge_problem *problem, const double *parameters, double *restrict slopes,
+                                     double *restrict bends) {
+  double loss[AT_A_TIME], total = 0.0;
+  for (size_t first = 0, n = AT_A_TIME; first < problem->n; first += AT_A_TIME) {
+    double of_some = 0.0;
+    if (n > problem->n - first) n = problem->n - first;
+    some_terms(problem, parameters, first, n, loss, slopes + first, bends + first);
+    for (size_t j = 0; j < n; j++) of_some += loss[j];
+    total += of_some;
+  }
+  return total;
+}
+
+static ALWAYS_INLINE void add_some(const ridge_problem *problem, const double *parameters, size_t first, size_t n,
+                                   double (*sums)[LANES]) {
+  double loss[AT_A_TIME], slopes[AT_A_TIME], bends[AT_A_TIME], scaled[AT_A_TIME];
+  some_terms(problem, parameters, first, n, loss, slopes, bends);
   add_terms(loss, n, sums[0]);
   add_terms(slopes, n, sums[1]);
   double(*of_bends)[LANES] = sums + 1 + problem->k;
@@ -134,6 +154,10 @@ static ALWAYS_INLINE void natural_column_of(const double *restrict x, size_t n, 
                                             size_t end, double(*sums)[LANES]) {                                          \
     add_derivatives_of(problem, parameters, first, end, sums);                                                           \
   }                                                                                                                      \
+  TARGET static double terms_##name(const ridge_problem *problem, const double *parameters, double *slopes,              \
+                                    double *bends) {                                                                     \
+    return terms_of(problem, parameters, slopes, bends);                                                                 \
+  }                                                                                                                      \
   TARGET static void exponents_##name(const ridge_problem *problem, const double *parameters, size_t first, size_t n,    \
                                       double *z) {                                                                       \
     exponents_of(problem, parameters, first, n, z);                                                                      \
@@ -151,8 +175,8 @@ static ALWAYS_INLINE void natural_column_of(const double *restrict x, size_t n, 
                                            double *column) {                                                             \
     natural_column_of(x, n, knots, k, j, column);                                                                        \
   }                                                                                                                      \
-  static const map_kernels kernels_##name = {add_derivatives_##name, exponents_##name,  logits_##name,                   \
-                                             softplus_##name,        sigmoid_##name,    divide_##name,                   \
+  static const map_kernels kernels_##name = {add_derivatives_##name, terms_##name,  exponents_##name,  logits_##name,    \
+                                             softplus_##name,        sigmoid_##name, divide_##name,                      \
                                              add_moment_##name,      natural_column_##name};
 
 FOR_CPU_LEVELS(BUILD)

@@ -37,6 +37,8 @@ typedef struct map_kernels {
   /* Adds to the sums of a place, which have LANES lanes each (the loss, the gradient, the bends), entries first to end - 1. */
   void (*add_derivatives)(const ridge_problem *problem, const double *parameters, size_t first, size_t end,
                           double (*sums)[LANES]);
+  /* The loss without the ridge, and of each entry, of any number, the first and the second derivative of its term by z. */
+  double (*terms)(const ridge_problem *problem, const double *parameters, double *slopes, double *bends);
   /* z = p_0 + sum p_i column_i, of n entries from `first` on */
   void (*exponents)(const ridge_problem *problem, const double *parameters, size_t first, size_t n, double *z);
   void (*logits)(const double *x, double least, size_t n, double *z); /* log x - log(1 - x) of x moved into [least, 1 - least] */

@@ -79,6 +79,39 @@ static void test_elementary_functions(void) {
   }
 }
 
+/* The terms of a loss, of more entries than are taken at a time: those of its formula, and the same bits by every build. */
+static void test_terms(void) {
+  static const char *const builds[] = {"baseline", "avx2", "avx512", "gathers"};
+  enum { N = 300 };
+  static double x[N], zeros[N], ones[N], slopes[N], bends[N], first_slopes[N], first_bends[N];
+  double parameters[2] = {0.5, -1.25}, expected = 0.0, first_loss = 0.0;
+  for (int j = 0; j < N; j++) {
+    x[j] = (random_unit() - 0.5) * (random_below(2) ? 60.0 : 3.0);
+    zeros[j] = random_below(4) ? random_unit() : 0.0;
+    ones[j] = random_below(4) ? random_unit() : 0.0;
+    double z = parameters[0] + parameters[1] * x[j], rest = log1p(exp(-fabs(z)));
+    expected += zeros[j] * (fmax(z, 0.0) + rest) + ones[j] * (fmax(-z, 0.0) + rest);
+  }
+  ridge_problem problem = {.n = N, .zeros = zeros, .ones = ones, .k = 2, .columns = {NULL, x}};
+  for (size_t b = 0; b < sizeof builds / sizeof *builds; b++) {
+    setenv("FASTBIN_CPU", builds[b], 1);
+    double loss = fastbin_map_kernels()->terms(&problem, parameters, slopes, bends);
+    if (b == 0) {
+      first_loss = loss;
+      memcpy(first_slopes, slopes, sizeof slopes);
+      memcpy(first_bends, bends, sizeof bends);
+    }
+    CHECK(loss == first_loss && memcmp(slopes, first_slopes, sizeof slopes) == 0);
+    CHECK(memcmp(bends, first_bends, sizeof bends) == 0);
+  }
+  CHECK(fabs(first_loss - expected) <= 1e-14 * expected);
+  for (int j = 0; j < N; j++) {
+    double z = parameters[0] + parameters[1] * x[j], p = 1.0 / (1.0 + exp(-z)), q = 1.0 / (1.0 + exp(z));
+    CHECK(fabs(slopes[j] - (zeros[j] * p - ones[j] * q)) <= 1e-15 * (zeros[j] + ones[j]));
+    CHECK(fabs(bends[j] - (zeros[j] + ones[j]) * p * q) <= 1e-14 * bends[j]);
+  }
+}
+
 /* The loss of a parabola in the logits of the scores, with the ridge that draws it towards the identity. */
 static double loss_of_parabola(const map_cells *cells, const double *positions, const double *p) {
   double loss = 2.0 * (p[0] * p[0] + (p[1] - 1.0) * (p[1] - 1.0) + p[2] * p[2]);
@@ -166,6 +199,7 @@ int main(void) {
   test_no_parabola_near_by_is_better();
   test_it_can_be_stopped();
   uint64_t digest = digest_of_fits();
+  test_terms();
   if (!CHECK(digest == DIGEST)) fprintf(stderr, "the digest of the fits is 0x%016llX\n", (unsigned long long)digest);
   return finish();
 }

@@ -41,6 +41,9 @@ def slices_of_runs(packed: UInt64s, starts: Int64s, ranks: Int64s, first_rank: I
 def fit_map(
     which: int, scores: Float64s, counts: Float64s, ones: Float64s, rows: float, are_probabilities: bool, most_steps: int
 ) -> tuple[Float64s, int, Float64s]: ...
+def logistic_terms(
+    columns: Float64s, zeros: Float64s, ones: Float64s, slopes: Float64s, constant: float
+) -> tuple[float, Float64s, Float64s]: ...
 def fit_steps(
     which: int, recentre: int, monotone: bool, scores: Float64s, counts: Float64s, ones: Float64s, first_step: Int64s,
     bin_counts: Float64s, bin_ones: Float64s, rows: float, are_probabilities: bool, most_steps: int,

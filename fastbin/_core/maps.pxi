@@ -1,6 +1,23 @@
 # Maps from score to probability, fitted to counts in cells: the arrays of csrc/fit/value_maps.h.
 
 
+cdef extern from "map_kernels.h":
+    enum:
+        MOST_PARAMETERS
+
+    ctypedef struct ridge_problem:
+        size_t n
+        const double *zeros
+        const double *ones
+        int k
+        const double *columns[5]
+
+    ctypedef struct map_kernels:
+        double (*terms)(const ridge_problem *problem, const double *parameters, double *slopes, double *bends) noexcept nogil
+
+    const map_kernels *fastbin_map_kernels() nogil
+
+
 cdef extern from "value_maps.h":
     ctypedef int value_map
     ctypedef int recentring
@@ -87,6 +104,29 @@ def fit_map(int which, scores, counts, ones, double rows, bint are_probabilities
     if parameters.n_knots:
         return logits, wrong, np.array([[x for x in row[:3]] for row in parameters.knots[:parameters.n_knots]])
     return logits, wrong, np.array([x for x in parameters.of_powers[:3]])
+
+
+def logistic_terms(columns, zeros, ones, slopes, double constant):
+    """sum (zeros log(1 + e^z) + ones log(1 + e^-z)), z = constant + sum slopes columns; the derivatives of each term by z."""
+    cdef ridge_problem problem
+    cdef double[5] parameters
+    cdef double loss
+    cdef Py_ssize_t n = len(zeros), k = len(slopes), i
+    cdef const double *column = <const double *>data_of(columns, cnp.NPY_FLOAT64, 2)
+    cdef cnp.ndarray first = new_array(cnp.NPY_FLOAT64, n), second = new_array(cnp.NPY_FLOAT64, n)
+    cdef double *firsts = <double *>cnp.PyArray_DATA(first)
+    cdef double *seconds = <double *>cnp.PyArray_DATA(second)
+    if not (k < MOST_PARAMETERS and columns.shape == (k, n) and len(ones) == n):
+        raise InputError("columns have a row for each slope, of which there are few, and an entry for each pair of weights")
+    memset(&problem, 0, sizeof(problem))
+    problem.n, problem.k, problem.zeros, problem.ones = n, k + 1, doubles(zeros), doubles(ones)
+    parameters[0] = constant
+    for i in range(k):
+        parameters[i + 1] = slopes[i]
+        problem.columns[i + 1] = column + i * n
+    with nogil:
+        loss = fastbin_map_kernels().terms(&problem, parameters, firsts, seconds)
+    return loss, first, second
 
 
 def fit_steps(

@@ -22,11 +22,10 @@ from fastbin._base.array_types import Bools, Float64s, UInt8s
 from fastbin._base.checks import ScoreRange, check_labels, check_same_length, check_sample_weight, check_scores, no_samples
 from fastbin._base.dependencies import needed_for
 from fastbin._base.errors import InputError, by_name
+from fastbin._core.fit import logistic_terms
 from fastbin._fit.quantiles import run_starts
 
 SMALLEST = float(np.finfo(np.float64).tiny)
-# Samples whose intermediate results stay in the cache.
-BLOCK = 2**14
 # Far out on an exponential tail a Newton step gains 1 in the exponent, and exponents of use end near 40.
 MOST_STEPS, MOST_HALVINGS = 200, 40
 # Shares of the loss: differences that rounding may make, and what may be left to gain when a maximum counts as reached.
@@ -183,6 +182,15 @@ def logits(scores: Float64s, clip: float = 0.0) -> Feature:
     return Feature(rising.values + falling.values, max(rising.size, falling.size))
 
 
+class Place(NamedTuple):
+    """Parameters, the loss there, and its first and second derivative by the exponent of each sample."""
+
+    parameters: Float64s
+    loss: float
+    residuals: Float64s
+    curvatures: Float64s
+
+
 class NewtonStep(NamedTuple):
     """Where Newton's method would go, and about twice what the loss would gain by it (the squared Newton decrement).
 
@@ -199,35 +207,36 @@ class NewtonStep(NamedTuple):
 class Likelihood(NamedTuple):
     """Mean logistic loss: sum w (t log(1 + exp(-z)) + u log(1 + exp z)) / sum w with z = sum slope column + constant.
 
-    Parameters stand in one array: slopes, then the constant where there is one. Sums are NumPy's own and not those of BLAS,
-    whose threads would change the last digits.
+    Parameters stand in one array: slopes, then the constant where there is one. Terms are computed in C, with the same bits on
+    every processor; sums of their products are NumPy's and not those of BLAS, whose threads would change the last digits.
     """
 
     columns: Float64s  # (slopes, samples)
-    targets: Float64s  # t
-    complements: Float64s  # u = 1 - t, which cannot be had from a t next to 1
-    shares: Float64s  # weights that sum to 1
+    shares: Float64s  # w, which sum to 1
+    ones: Float64s  # w t
+    zeros: Float64s  # w u, with u = 1 - t, which cannot be had from a t next to 1
     intercept: bool
 
     @property
     def n_parameters(self) -> int:
         return len(self.columns) + self.intercept
 
-    def loss(self, parameters: Float64s) -> float:
-        return self._evaluate(parameters)[0]
+    def at(self, parameters: Float64s) -> Place:
+        slopes, constant = parameters[: len(self.columns)], float(parameters[-1]) if self.intercept else 0.0
+        return Place(parameters, *logistic_terms(self.columns, self.zeros, self.ones, slopes, constant))
 
     def loss_and_gradient(self, parameters: Float64s) -> tuple[float, Float64s]:
-        loss, residuals, _ = self._evaluate(parameters)
+        _, loss, residuals, _ = self.at(parameters)
         return loss, np.append((residuals * self.columns).sum(axis=1), [residuals.sum()] * self.intercept)
 
-    def newton_step(self, parameters: Float64s, lower: Float64s) -> NewtonStep:
+    def newton_step(self, place: Place, lower: Float64s) -> NewtonStep:
         """The step among the slopes that are not at their lower bound.
 
         Columns are centred at their mean under the present curvature first. So the constant is solved for apart, and what
         distinguishes samples is not lost beside what they have in common, however different their sizes.
         """
         k = len(self.columns)
-        _, residuals, curvatures = self._evaluate(parameters)
+        parameters, _, residuals, curvatures = place
         total = max(float(curvatures.sum()), SMALLEST)
         centres = (curvatures * self.columns).sum(axis=1) / total * self.intercept
         centred = self.columns - centres[:, np.newaxis]
@@ -245,27 +254,6 @@ class Likelihood(NamedTuple):
             gap += slant * slant / total
             rest[k] = -(rest[:k] * centres).sum()
         return NewtonStep(step, gap, rest, float((left * rest[:k][free]).sum()))
-
-    def _evaluate(self, parameters: Float64s) -> tuple[float, Float64s, Float64s]:
-        """The loss, and its first and second derivative by the exponent of each sample."""
-        n = len(self.targets)
-        loss, residuals, curvatures = 0.0, np.empty(n), np.empty(n)
-        constant = parameters[-1] if self.intercept else 0.0
-        for start in range(0, n, BLOCK):
-            span = slice(start, start + BLOCK)
-            targets, complements, shares = self.targets[span], self.complements[span], self.shares[span]
-            z = np.full(len(targets), constant)
-            for column, slope in zip(self.columns, parameters, strict=False):
-                z += column[span] * slope
-            is_up = z >= 0.0
-            small = np.exp(-np.abs(z))
-            larger = 1.0 / (1.0 + small)  # of the probabilities of the two labels
-            smaller = small * larger
-            loss += float((shares * (np.log1p(small) + np.where(is_up, complements * z, -targets * z))).sum())
-            of_one, of_zero = np.where(is_up, larger, smaller), np.where(is_up, smaller, larger)
-            residuals[span] = shares * (complements * of_one - targets * of_zero)
-            curvatures[span] = shares * (smaller * larger)
-        return loss, residuals, curvatures
 
 
 def maximise(
@@ -286,7 +274,8 @@ def maximise(
     # Powers of two, so that no difference of the greatest doubles overflows.
     exponents = np.array([np.frexp(np.abs(feature.values).max())[1] for feature in features], np.int64)
     columns = np.ldexp(np.array([feature.values for feature in features]), -exponents[:, np.newaxis])
-    likelihood = Likelihood(columns, targets, 1.0 - targets if complements is None else complements, shares, intercept)
+    zeros = shares * (1.0 - targets if complements is None else complements)
+    likelihood = Likelihood(columns, shares, shares * targets, zeros, intercept)
     lower = np.full(likelihood.n_parameters, -np.inf)
     if increasing:
         lower[: len(features)] = 0.0
@@ -332,48 +321,46 @@ def _polish(likelihood: Likelihood, lower: Float64s, parameters: Float64s) -> tu
 
     Returns the best parameters met, and whether they are the maximum.
     """
-    loss, least = likelihood.loss(parameters), np.inf
+    place, least = likelihood.at(parameters), np.inf
     best = parameters
     for _ in range(MOST_STEPS):
-        step, gap, rest, pull = likelihood.newton_step(parameters, lower)
-        if gap <= GAP_ENOUGH * loss:
-            slid = _slide(likelihood, lower, parameters, rest, pull)
+        step, gap, rest, pull = likelihood.newton_step(place, lower)
+        if gap <= GAP_ENOUGH * place.loss:
+            slid = _slide(likelihood, lower, place, rest, pull)
             if slid is not None:
-                parameters, loss, least = slid, likelihood.loss(slid), np.inf
+                place, least = slid, np.inf
                 continue
-        if not gap < least / 2.0 and least <= LOSS_NOISE * loss:
+        if not gap < least / 2.0 and least <= LOSS_NOISE * place.loss:
             break
         if gap < least:
-            best, least = parameters, gap
-        is_level = gap <= LOSS_NOISE * loss
+            best, least = place.parameters, gap
+        is_level = gap <= LOSS_NOISE * place.loss
         for _ in range(MOST_HALVINGS):
-            moved = np.maximum(parameters + step, lower)
-            moved_loss = likelihood.loss(moved)
-            if is_level or moved_loss < loss:
+            moved = likelihood.at(np.maximum(place.parameters + step, lower))
+            if is_level or moved.loss < place.loss:
                 break
             step = step / 2.0
         else:
             break
-        parameters, loss = moved, moved_loss
-    return best, least <= GAP_ENOUGH * loss
+        place = moved
+    return best, least <= GAP_ENOUGH * place.loss
 
 
-def _slide(likelihood: Likelihood, lower: Float64s, parameters: Float64s, rest: Float64s, pull: float) -> Float64s | None:
+def _slide(likelihood: Likelihood, lower: Float64s, place: Place, rest: Float64s, pull: float) -> Place | None:
     """As far down along `rest` as doubled steps lead; None where nothing is to be gained there.
 
     A sample of tiny weight, far out on its exponential tail, pulls without bending the loss by what doubles can tell beside the
     others, so that Newton's method does not see that direction.
     """
-    loss, size = likelihood.loss(parameters), float(np.abs(rest).max())
+    parameters, size = place.parameters, float(np.abs(rest).max())
     as_large = float(np.abs(parameters).max()) / size if size > 0.0 else 0.0
-    if not (np.isfinite(as_large) and pull * as_large > GAP_ENOUGH * loss):
+    if not (np.isfinite(as_large) and pull * as_large > GAP_ENOUGH * place.loss):
         return None
-    best, least = None, loss * (1.0 - GAP_ENOUGH)
+    best, least = None, place.loss * (1.0 - GAP_ENOUGH)
     for doublings in range(-20, 20):
-        moved = np.maximum(parameters + as_large * 2.0**doublings * rest, lower)
-        moved_loss = likelihood.loss(moved)
-        if moved_loss < least:
-            best, least = moved, moved_loss
+        moved = likelihood.at(np.maximum(parameters + as_large * 2.0**doublings * rest, lower))
+        if moved.loss < least:
+            best, least = moved, moved.loss
         elif best is not None:
             break
     return best

@@ -26,6 +26,7 @@ from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError, NotFittedError, by_name
 from fastbin._base.frames import check_same_index
 from fastbin._base.suspicions import are_hard_labels, around_the_median
+from fastbin._core.fit import logistic_terms
 from fastbin._fit.calibrator import Calibrator
 from fastbin.model import BinnedModel
 from fastbin.scaling.likelihood import SMALLEST, Feature, PooledSamples, check_samples, log_features, logits, maximise
@@ -394,16 +395,16 @@ def _inverse_temperature(agreement: Float64s, weights: Float64s, n_scores: int) 
     """
     with needed_for("fits of smooth maps", extra="fit"):
         from scipy.optimize import brentq
-        from scipy.special import expit
 
     if len(agreement) == n_scores and not agreement.any():
         return 1.0, None
     size = np.abs(agreement).max(initial=0.0)
     shares, relative = weights / weights.max(initial=0.0), agreement / max(size, SMALLEST)
+    columns, zeros = agreement[np.newaxis], np.zeros(len(agreement))
 
     def slope(log_factor: float) -> float:
-        with np.errstate(over="ignore", under="ignore"):
-            return float((shares * relative * expit(-np.exp(log_factor) * agreement)).sum())
+        _, residuals, _ = logistic_terms(columns, zeros, shares, np.exp([log_factor]), 0.0)
+        return -float((residuals * relative).sum())
 
     if (agreement >= 0.0).all() or slope(BOUND) > 0.0:
         return float(np.exp(BOUND)), (
