@@ -229,6 +229,14 @@ def test_values_that_are_not_compared() -> None:
             count(given, by="day", engine="group-by")
 
 
+@pytest.mark.parametrize("engine", ["stream", "group-by"])
+def test_intervals_which_engines_group_in_different_ways(engine: str) -> None:
+    """A month and 30 days are one group in DuckDB, and two in Arrow."""
+    given = duckdb.sql("SELECT 0.5 AS p, unnest([INTERVAL 1 MONTH, INTERVAL 30 DAYS]) AS span")
+    with pytest.raises(fb.InputTypeError, match=r"(?i)span holds .*interval.*, whose values are not compared; cast the column"):
+        count(given, by="span", engine=engine)
+
+
 def test_counts_without_labels_are_no_outcomes() -> None:
     counts = count(pa.table(COLUMNS))
     for counted in (fb.online.CalibrationMonitor(MODEL), fb.online.StreamingBinning(MODEL)):
