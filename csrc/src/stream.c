@@ -226,6 +226,7 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
   fastbin_model_spec spec;
   struct columns columns;
   fastbin_status status;
+  int is_fixed;
   if (!model) return FASTBIN_ERROR_ARGUMENT;
   *model = NULL;
   if (!stream) return FASTBIN_ERROR_ARGUMENT;
@@ -236,9 +237,12 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
     int64_t count = columns.counts[b];
     columns.values[b] = count > 0 ? (double)columns.label_sums[b] / (double)count : 0.5;
   }
+  /* The edges of a split fit come from its other part: they were fixed before its tally, too, with the side of ties. */
+  is_fixed = !stream->has_fit ||
+             (spec.scheme == FASTBIN_SCHEME_UMS && (spec.ties == FASTBIN_TIES_UPPER || spec.ties == FASTBIN_TIES_LOWER));
   spec.scheme = FASTBIN_SCHEME_EXPLICIT;
   leave_steps(&spec, &columns);
-  if (!stream->has_fit) {
+  if (is_fixed) {
     spec.ties = stream->splits_ties ? FASTBIN_TIES_RANDOM : FASTBIN_TIES_NONE;
     spec.tie_counts = NULL;
     spec.edges_share = 0.0;
@@ -258,7 +262,7 @@ fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_mod
   spec.atom_counts = NULL;
   spec.n_samples = stream->n_samples;
   spec.n_positive = stream->n_positive;
-  spec.n_tied = stream->n_tied;
+  spec.n_tied = is_fixed && !stream->splits_ties ? 0 : stream->n_tied;
   status = fastbin_model_create(&spec, model);
   free(columns.values);
   return status;

@@ -405,6 +405,19 @@ def test_fits_that_cannot_be_gone_on_from_are_refused() -> None:
         refuses(fb.GuaranteeError, message, StreamingBinning, partition, continue_fit=True)
 
 
+def test_edges_of_a_split_fit_are_fixed_also_in_the_model_of_a_stream_that_went_on_from_it() -> None:
+    scores, labels = rows(400)
+    fit = fb.UniformMassBinning(3, scheme="ums").fit(np.round(scores, 1), labels).model_
+    assert fit.n_tied > 0
+    stream = StreamingBinning(fit, continue_fit=True)
+    new_scores, new_labels = rows(300, seed=1)
+    stream.update(np.round(new_scores, 1), new_labels)
+    model = stream.model()
+    assert (model.ties, model.n_tied, model.n_samples) == ("none", 0, 700)
+    assert model.certificate().epsilon < stream.certificate().epsilon
+    assert StreamingBinning(model, continue_fit=True).interval().tolist() == stream.interval().tolist()
+
+
 # ------------------------------------------------------------------------------------------------- threads, imports
 
 
