@@ -370,7 +370,12 @@ def _rounded(value: Any) -> Any:
 
 def name_of(row: dict[str, Any]) -> str:
     """The name of a row of a table: its grade, its segment, both, or its day."""
-    return " / ".join(named(row[name]) for name in KEYS if name in row)
+    return " / ".join(names_of(row))
+
+
+def names_of(row: dict[str, Any]) -> tuple[str, ...]:
+    """The keys of a row of a table, which tell it from others of the same name."""
+    return tuple(named(row[name]) for name in KEYS if name in row)
 
 
 # ------------------------------------------------------------------------------------------------- the figures

@@ -15,7 +15,16 @@ from fastbin._base.json_kinds import refused
 from fastbin.assess.clusters import Agreement
 from fastbin.assess.counted import CanonicalCounts, NamedColumns
 from fastbin.assess.counted_tables import count_table, read_counts
-from fastbin.assess.validation import FORMAT, Validation, ValidationOptions, check_options, figures_digest, name_of, validate
+from fastbin.assess.validation import (
+    FORMAT,
+    Validation,
+    ValidationOptions,
+    check_options,
+    figures_digest,
+    name_of,
+    names_of,
+    validate,
+)
 
 # Figures agree up to this, relative to the larger, or to this times a thousandth: p-values are computed within 1e-12.
 AGREES, NEXT_TO_NOTHING = 1e-9, 1e-12
@@ -220,12 +229,11 @@ def as_written(name: str) -> Iterator[None]:
 
 def changes(before: Mapping[str, Any], after: Validation, table: str | None) -> dict[str, list[Any]]:
     """The differences to an earlier report, row by row of a table: rows, rates, mean predictions and verdicts."""
-    now = {name_of(row): row for row in (after.ordered(table) if table in after.tables else [])}
-    then = {name_of(row): row for row in before["figures"].get("tables", {}).get(table, [])}
-    names = [*now, *(name for name in then if name not in now)]
-    columns: dict[str, list[Any]] = {"": [*names, "all"]}
-    now["all"], then["all"] = after.portfolio, before["figures"]["portfolio"]
-    pairs = [(then.get(name), now.get(name)) for name in columns[""]]
+    now = {names_of(row): row for row in (after.ordered(table) if table in after.tables else [])}
+    then = {names_of(row): row for row in before["figures"].get("tables", {}).get(table, [])}
+    names = [*now, *(each for each in then if each not in now)]
+    columns: dict[str, list[Any]] = {"": [*map(" / ".join, names), "all"]}
+    pairs = [*((then.get(each), now.get(each)) for each in names), (before["figures"]["portfolio"], after.portfolio)]
     for title, figure in (("n", "n"), ("predicted", "mean_prediction"), ("rate", "rate"), ("verdict", "verdict")):
         for when, at in (("before", 0), ("now", 1)):
             columns[f"{title} {when}"] = [_figure(pair[at], figure) for pair in pairs]

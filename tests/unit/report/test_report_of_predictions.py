@@ -92,6 +92,9 @@ def test_changes_name_what_came_and_went() -> None:
     page = plain(fb.report.render_report(now, before=then.to_dict()))
     assert "Grade by grade: the verdict of 1 changed, 1 is new, 1 is gone." in page
     assert "There 2 rows of tables shared" not in page
+    for keys in ({"grade": ["all", "B"]}, {"segment": ["a", "a / b"], "grade": ["b / c", "c"]}):  # names are not theirs alone
+        cells = fb.assess.assess_counts({**keys, "prediction": [0.1, 0.2], "n": [100, 50], "ones": [30, 20]})
+        assert changes(cells.to_dict(), cells, cells.main_table)["n now"] == [100, 50, 150]
     other = fb.assess.assess_counts({"prediction": [0.1], "n": [50], "ones": [5]}, side="upper")
     page = plain(fb.report.render_report(now, before=other.to_dict()))
     assert "Its question was another one (side upper, now both)" in page
