@@ -257,14 +257,12 @@ class Validation(PredictionVerdict):
         finite = [each for each in found if each is not None]
         where = {"cells": "a grade of a segment", "grades": "a grade", "segments": "a segment", "days": "a day"}
         place = where[self.main_table] if self.main_table is not None else "all rows together"
-        unseen = (
-            f"In {len(found) - len(finite):,} of {len(found):,} no difference would have been seen. " if finite != found else ""
-        )
+        of_all = f"of {len(found):,} {'grades of segments' if self.main_table == 'cells' else self.main_table}"
+        unseen = f"In {len(found) - len(finite):,} {of_all} no difference would have been seen. " if finite != found else ""
         if not finite:
             return f"No difference in {place} would have been seen."
         if self._n_blind:
-            what = {"cells": "grades of segments"}.get(str(self.main_table), self.main_table)
-            several = f"In {self._n_blind:,} of {len(found):,} {what} e" if self.main_table is not None else "E"
+            several = f"In {self._n_blind:,} {of_all} e" if self.main_table is not None else "E"
             unseen += f"{several}ven a frequency of 0 would not have shown that predictions are too high. "
         least, most = percent(raised(min(finite))), percent(raised(max(finite)))
         size = f"{most} percentage points" if least == most else f"{least} to {most} percentage points, depending on its rows,"

@@ -59,6 +59,8 @@ def about_the_certificate(found: Any) -> Iterator[str]:
     """Whether the test set contradicts the certificate of a model, or of a vector model, and why there is none."""
     if found.check is not None and found.check.verdict == CONTRADICTED:
         yield f"The certificate is contradicted by the test set. {found.check}"
+    if found.check is not None and found.check.is_calibration_set:
+        yield "Test rows are rows of the fit, which the model has seen: the numbers here may be too good, and confirm nothing."
     if found.why_no_certificate is not None:
         yield f"A certificate is missing: {found.why_no_certificate}."
 

@@ -20,7 +20,7 @@ from fastbin._base.table import as_html, number_format
 from fastbin._model.provenance import in_words
 from fastbin._model.view import bin_words, facts, title_of_cell
 from fastbin.assess.validation import Validation
-from fastbin.assess.verdict import NEW_ROWS, difference_seen
+from fastbin.assess.verdict import NEW_ROWS, SetCheck, difference_seen
 from fastbin.export.form import digest_of
 from fastbin.guarantees import epsilon
 from fastbin.guarantees.certificate import event_words, label_words, name_cell, sureness
@@ -262,8 +262,9 @@ def _seen_words(check: Any) -> str:
     if check is None or isinstance(check, VectorCheck):
         return ""
     detectable = np.atleast_1d(check.detectable)
-    unseen = "in some bins no difference" if np.isinf(detectable).any() else ""
-    seen = difference_seen(detectable, check.power, "one bin" if not unseen else "one of the other bins")
+    seen = difference_seen(detectable, check.power, "one bin" if not np.isinf(detectable).any() else "one of the other bins")
+    in_some = "in some bins " if seen or isinstance(check, SetCheck) else ""
+    unseen = f"{in_some}no difference" if np.isinf(detectable).any() else ""
     return "; ".join(filter(None, [unseen, seen]))
 
 

@@ -293,6 +293,8 @@ def test_verdicts_in_words() -> None:
     assert plain.main_table is None
     assert assess.assess([0.5], [1]).portfolio["detectable"] is None
     assert "No difference in all rows together would have been seen" in str(assess.assess([0.5], [1]))
+    with_one = assess.assess([*p, 0.5], [*y, 1], ["A"] * 1500 + ["D"])
+    assert "In 1 of 2 grades no difference would have been seen. " in str(with_one)
 
 
 def test_the_bytes_have_all_that_is_needed_to_make_them_again(of_arrays: assess.Validation) -> None:

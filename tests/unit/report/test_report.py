@@ -232,6 +232,18 @@ def test_all_is_well(found: Assessment) -> None:
     assert "There is nothing to caution against." in render_report(found, date=DAY)
 
 
+def test_rows_of_the_fit_are_cautioned_against() -> None:
+    rows = sample(500, seed=7)
+    found = assess_model(fb.UniformMassBinning(n_bins=4).fit(*rows), *rows)
+    assert found.cautions[0].startswith("Test rows are rows of the fit, which the model has seen")
+    assert "There is nothing to caution against." not in render_report(found, date=DAY)
+
+
+@pytest.mark.parametrize(("n", "seen"), [(1, "<td>no difference</td>"), (400, "<td>in some bins no difference; a ")])
+def test_whether_any_bin_would_have_shown_a_difference(model: fb.BinnedModel, n: int, seen: str) -> None:
+    assert seen in render_report(assess_model(model, [0.1] * n, [0] * n), date=DAY)
+
+
 def test_a_contradicted_certificate_comes_first(model: fb.BinnedModel) -> None:
     told = assess_model(model, *sample(3000, seed=9, power=0.7)).cautions
     assert told[0].startswith("The certificate is contradicted by the test set. Contradicted by 3,000 new rows: in bin")

@@ -104,8 +104,10 @@ def test_many_rows_confirm_it() -> None:
 
 
 def test_the_rows_of_the_fit_confirm_nothing() -> None:
-    check = assess_model(CAL, np.tile(P, (1, 1)), Y).check
+    found = assess_model(CAL, np.tile(P, (1, 1)), Y)
+    check = found.check
     assert check is not None
+    assert found.cautions[0].startswith("Test rows are rows of the fit")
     assert check.is_calibration_set
     assert check.verdict == "not contradicted"
     assert "those that the model was fitted to" in str(check)
