@@ -84,7 +84,8 @@ def _of_means(error: str, parts: SentenceParts) -> str:
 
 
 def _of_ece(distance: str, parts: SentenceParts) -> str:
-    error = f"the binned calibration error on the {parts.bins}" if parts.fine else "the expected calibration error"
+    bins = parts.bins if parts.models in ("", POOL) else "evidence bins"  # those of all models, of which each has some
+    error = f"the binned calibration error on the {bins}" if parts.fine else "the expected calibration error"
     at_once = f" of {_each(parts, ' at once, and so of all of them,')}" if parts.models else ""
     return f"{error}{at_once} is at most {distance}{parts.left_out}"
 

@@ -161,6 +161,12 @@ def test_of_two_resolutions_it_is_about_half_of_the_conditional_one() -> None:
         assert "binned calibration error on the 10 evidence bins" in str(certificate)
 
 
+def test_bins_of_a_set_are_not_counted_as_those_of_each_model() -> None:
+    scores, labels = rows(4000, "linear", 1)
+    made = fb.multi.SegmentedBinning().fit(scores, labels, np.arange(4000) % 2)
+    assert "error on the evidence bins of each of 2 segments at once" in str(made.certificate(kind="ece"))
+
+
 def test_small_bins_ties_and_scores_without_labels_have_it_by_the_conditional_promise() -> None:
     scores, labels = rows(2000, "linear", 2)
     for cal in (
