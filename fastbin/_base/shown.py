@@ -49,13 +49,14 @@ def first_few(items: Sequence[Any], limit: int = 8, say: Callable[[Any], str] = 
     return ", ".join(map(say, items[:limit])) + (f" and {len(items) - limit:,} more" if len(items) > limit else "")
 
 
-def how_many(number: int, noun: str) -> str:
-    """A number and what it counts.
+def how_many(number: int, noun: str, *verbs: str) -> str:
+    """A number and what it counts, and what that does: the verb of one, and of more.
 
-    >>> how_many(1, "bin"), how_many(1200, "sample")
-    ('1 bin', '1,200 samples')
+    >>> how_many(1, "bin"), how_many(1200, "sample"), how_many(1, "row", "differs", "differ")
+    ('1 bin', '1,200 samples', '1 row differs')
     """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    counted = f"{number:,} {noun}" + ("" if number == 1 else "s")
+    return f"{counted} {verbs[number != 1]}" if verbs else counted
 
 
 NOISE = 1e-12  # what is smaller may be the rounding of sums, and is shown as 0

@@ -143,7 +143,7 @@ class GroupTable(Table):
         return columns
 
     def _about(self) -> str:
-        about = f"{len(self.names):,} groups of test samples"
+        about = f"{how_many(len(self.names), 'group')} of test samples"
         if self.intervals is None:
             return about
         return f"{about}; {sureness(self.alpha or 1.0)} intervals of the positive rates, all at once"

@@ -13,6 +13,7 @@ from fastbin._base.array_types import Array
 from fastbin._base.cells import are_in_other_order
 from fastbin._base.checks import check_score_range, check_scores, check_seed, event_of
 from fastbin._base.errors import FastbinWarning, InputError
+from fastbin._base.shown import how_many
 from fastbin._base.suspicions import FALLS, HARD_LABELS
 from fastbin._model import view
 from fastbin.cli import _options as options
@@ -258,7 +259,8 @@ def _fit_plan(file: str, plan: str | None, id_column: str | None, rows: RowOptio
     begun = LabelPlan.load(plan)
     columns = take_labels(begun, rows.open(file), id_column, rows)
     if not begun.done:
-        remedy = f"{len(begun.rows()):,} labels are still missing; `fastbin plan {plan} --labels {file} --rows FILE` lists them"
+        missing = how_many(len(begun.rows()), "label", "is", "are")
+        remedy = f"{missing} still missing; `fastbin plan {plan} --labels {file} --rows FILE` lists them"
         raise InputError(f"{plan} is not done", remedy)
     return begun.model_, columns
 

@@ -16,6 +16,7 @@ import numpy as np
 from fastbin._base.array_types import Int64s
 from fastbin._base.errors import FormatError, InputError
 from fastbin._base.files import TEMPORARIES, is_replaceable, read_saved
+from fastbin._base.shown import how_many
 from fastbin.cli import _options as options
 from fastbin.cli._console import console, note, show
 from fastbin.cli._files import FileDigests, Output, check_inputs, check_target, display_name, load_any
@@ -182,7 +183,7 @@ def _count_rows(monitor: CalibrationMonitor, table: Table, rows: RowOptions, key
         with errors_in(table, columns, first_row, known):
             monitor.update(**arrays, seed=keys.seed)
     if n_unknown:
-        note(f"{n_unknown:,} outcomes are of cells that the set does not know, and are left out")
+        note(f"{how_many(n_unknown, 'outcome', 'is', 'are')} of cells that the set does not know, and left out")
 
 
 def _print(report: MonitorReport) -> None:

@@ -73,7 +73,8 @@ def _print(found: Performance) -> None:
         rows = how_many(found.n_divided, "row")
         out.print(f"The threshold divides {found.evidence} with {rows}, which widens the intervals.")
     if found.n_unknown:
-        out.print(f"{found.n_unknown:,} rows lie where no calibration sample tells anything; any outcomes are allowed for.")
+        rows = how_many(found.n_unknown, "row", "lies", "lie")
+        out.print(f"{rows} where no calibration sample tells anything; any outcomes are allowed for.")
 
 
 def _row(name: str, ends: dict[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Bools, UInt64s
 from fastbin._base.checks import IMPUTE, clip_scores
 from fastbin._base.errors import GuaranteeError, InputError
+from fastbin._base.shown import how_many
 from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._model.parts import NAMES_OF_ENDS
 from fastbin.cli import _options as options
@@ -100,7 +101,8 @@ def command(
         _note_batch(loaded)
     if scorer.n_by_key and keys.column is None and keys.seed is None:
         note(
-            f"{scorer.n_by_key:,} rows got their probability by a random key; --seed N or --tie-key COLUMN makes it repeatable"
+            f"{how_many(scorer.n_by_key, 'row', 'got its', 'got their')} probability by a random key; "
+            "--seed N or --tie-key COLUMN makes it repeatable"
         )
 
 

@@ -190,7 +190,8 @@ def _check(report: str, file: str | None, extra: str | None, rows: RowOptions, o
     if not differences:
         console().print(f"{name}: every figure is the same, computed again from {' and from '.join(told)}.")
         return 0
-    more = f"; {len(differences) - 1:,} more differ" if len(differences) > 1 else ""
+    others = len(differences) - 1
+    more = f"; {others:,} more {'differs' if others == 1 else 'differ'}" if others else ""
     console().print(f"{name}: {differences[0]}{more}.")
     return DIFFERS
 

@@ -99,9 +99,10 @@ class Performance(Table):
             f"{name} {outwards(low, high, 3)}" for name, (low, high) in self.intervals.items() if low == low and name != "cost"
         ]
         return (
-            f"{self.n_positive:,} of {self.n_rows:,} rows are served at least {self.threshold:g} as the probability of "
-            f"{label_words(self.event)}. With probability {sureness(self.alpha)}, for {kind}, at once and at every threshold: "
-            f"{', '.join(told)}; if the frequency in each {self.evidence.removesuffix('s')} is that of the calibration"
+            f"{self.n_positive:,} of {how_many(self.n_rows, 'row')} {'is' if self.n_positive == 1 else 'are'} served at least "
+            f"{self.threshold:g} as the probability of {label_words(self.event)}. With probability {sureness(self.alpha)}, for "
+            f"{kind}, at once and at every threshold: {', '.join(told)}; if the frequency in each "
+            f"{self.evidence.removesuffix('s')} is that of the calibration"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -475,8 +475,8 @@ class LabelPlan(State, Table):
         """The model of a plan that is done: the mean label of every bin, and its evidence."""
         if not self.done:
             raise NotFittedError(
-                f"{len(self.rows()):,} labels are still missing, of the rows that rows() names; hand them to update, and a "
-                "certificate of fewer would not hold"
+                f"{how_many(len(self.rows()), 'label', 'is', 'are')} still missing, of the rows that rows() names; hand them "
+                "to update, and a certificate of fewer would not hold"
             )
         design, rule = self._design, self._design.rule
         configuration = {
@@ -533,7 +533,8 @@ class LabelPlan(State, Table):
             )
         likely = self.forecast
         return (
-            f"{known:,} labels are known, and {n_done} of {self.n_bins} bins are done; about {likely.expected:,} more are "
+            f"{how_many(known, 'label', 'is', 'are')} known, and {n_done} of {how_many(self.n_bins, 'bin')} "
+            f"{'is' if n_done == 1 else 'are'} done; about {likely.expected:,} more {'is' if likely.expected == 1 else 'are'} "
             f"needed ({likely.least:,} to {likely.most:,} are likely), {len(self.rows()):,} of them now"
         )
 

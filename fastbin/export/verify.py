@@ -158,8 +158,8 @@ class Mismatch(NamedTuple):
         more += "" if self.cell is None else f", cell {self.cell!r}"
         where = f"row {self.row}" if self.row >= 0 else "a hard score"
         return (
-            f"{self.output}: {self.n_rows:,} rows differ; the first is {where}: score {self.score!r}{more} gives "
-            f"{self.found!r}, and {self.expected!r} by the model"
+            f"{self.output}: {how_many(self.n_rows, 'row', 'differs', 'differ')}; the first is {where}: score {self.score!r}"
+            f"{more} gives {self.found!r}, and {self.expected!r} by the model"
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import SMALLEST_LEVEL
-from fastbin._base.shown import outwards, rounded, rounded_up
+from fastbin._base.shown import how_many, outwards, rounded, rounded_up
 from fastbin._base.table import Columns, Table
 from fastbin._model.view import title_of_cell
 from fastbin.guarantees.certificate import name_cell, sureness
@@ -158,8 +158,8 @@ class MonitorReport(Table):
 
     def __str__(self) -> str:
         unseen = (
-            f" Watched are the rates of {len(self.bins)} evidence bins, not the {self.n_steps:,} values inside them: a mix of "
-            "scores that moves inside a bin, and with it the average of what is served there, is not seen."
+            f" Watched are the rates of {how_many(len(self.bins), 'evidence bin')}, not the {self.n_steps:,} values inside "
+            "them: a mix of scores that moves inside a bin, and with it the average of what is served there, is not seen."
         )
         unseen = unseen if self.n_steps else ""
         needed = f"the {1.0 / self.alpha:.3g} that an alarm needs"
@@ -167,8 +167,8 @@ class MonitorReport(Table):
         chance = f"the chance of ever raising a false alarm is at most {most:g} %"
         if not self.alarm:
             return (
-                f"No alarm after {self.n_samples:,} outcomes: evidence {self.e_value:.3g}, at most {self.max_e_value:.3g} so "
-                f"far, of {needed}; {chance}.{unseen}"
+                f"No alarm after {how_many(self.n_samples, 'outcome')}: evidence {self.e_value:.3g}, at most "
+                f"{self.max_e_value:.3g} so far, of {needed}; {chance}.{unseen}"
             )
         since = f" Most of the evidence has come since outcome {self.best_start:,}." if self.best_start else ""
         return (

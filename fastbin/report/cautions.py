@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastbin._base.array_types import Bools, Int64s
-from fastbin._base.shown import rounded_up
+from fastbin._base.shown import how_many, rounded_up
 from fastbin._base.suspicions import fisher_p
 from fastbin._model.view import caveats
 from fastbin.assess.verdict import CONTRADICTED
@@ -33,8 +33,8 @@ def cautions_of(found: Assessment) -> Iterator[str]:
     yield from about_the_certificate(found)
     if found.left_out.total:
         reasons = ((found.left_out.missing, "missing"), (found.left_out.outside, "outside the range of the model"))
-        parts = [f"{count:,} {'score is' if count == 1 else 'scores are'} {reason}" for count, reason in reasons if count]
-        rows = f"{found.left_out.total:,} test {'row is' if found.left_out.total == 1 else 'rows are'}"
+        parts = [f"{how_many(count, 'score', 'is', 'are')} {reason}" for count, reason in reasons if count]
+        rows = how_many(found.left_out.total, "test row", "is", "are")
         yield f"{rows} left out of every number here: {' and '.join(parts)}. The model refuses to score them."
     if found.is_set:
         yield from _about_the_cells(found)
@@ -93,8 +93,8 @@ def better_before(what: str, before: float, after: float) -> str:
 def _about_the_cells(found: Assessment) -> Iterator[str]:
     if found.n_unknown:
         yield (
-            f"{found.n_unknown:,} test samples are of cells that the set does not know. They got the value of the pool, "
-            "and nothing is promised about them."
+            f"{how_many(found.n_unknown, 'test sample', 'is', 'are')} of cells that the set does not know. Such rows got the "
+            "value of the pool, and nothing is promised about them."
         )
     pooled = found.model.pooled_cells
     if pooled:

@@ -43,7 +43,7 @@ def fact(reports: Sequence[MonitorReport]) -> str:
     if not reports:
         return ""
     last = reports[-1]
-    seen = f"{last.n_samples:,} outcomes"
+    seen = how_many(last.n_samples, "outcome")
     return f"no alarm after {seen}" if last.alarm_at is None else f"alarm at outcome {last.alarm_at:,} of {seen}"
 
 

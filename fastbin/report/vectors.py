@@ -462,7 +462,7 @@ def _cautions_of(found: VectorAssessment) -> Iterator[str]:
             "about the population."
         )
     if found.n_left_out:
-        rows = f"{found.n_left_out:,} test {'row is' if found.n_left_out == 1 else 'rows are'}"
+        rows = how_many(found.n_left_out, "test row", "is", "are")
         yield f"{rows} left out of every number here, as a probability is missing. The model refuses to score them."
     yield from _about_the_classes(found)
     if math.isinf(found.before.log_loss):

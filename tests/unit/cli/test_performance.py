@@ -69,7 +69,7 @@ def test_rows_that_a_key_decides(model: fb.BinnedModel) -> None:
 
 def test_rows_at_cuts_are_told(model: fb.BinnedModel) -> None:
     Path("cut.csv").write_text("p\n" + "\n".join(map(repr, [*batch(), float(model.slice_cuts[2])])) + "\n")
-    assert "1 rows lie where no calibration sample tells anything" in run("performance", "m.fbm", "cut.csv").stdout
+    assert "1 row lies where no calibration sample tells anything" in run("performance", "m.fbm", "cut.csv").stdout
 
 
 @pytest.mark.parametrize(

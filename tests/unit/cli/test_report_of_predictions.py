@@ -147,7 +147,7 @@ def test_a_report_that_is_right_is_confirmed_and_a_wrong_figure_named() -> None:
     Path("wrong.json").write_text(text.replace(f'"p_value": {p_value!r}', '"p_value": 0.5', 1))
     found = report("--check", "wrong.json", code=3)
     assert "figures.tables.grades[B].p_value is 0.5 in the report, and" in found.stdout
-    assert "1 more differ" in found.stdout  # the digest of the figures
+    assert "1 more differs." in found.stdout  # the digest of the figures
     Path("wrong.json").write_text(text.replace('["A",0.02,400,12]', '["A",0.02,400,13]'))
     found = report("--check", "wrong.json", code=3)
     assert "figures.ones is 87 in the report, and 88 was computed" in found.stdout

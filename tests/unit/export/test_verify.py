@@ -290,7 +290,8 @@ def test_the_least_differences_are_found(name: str, fault: str) -> None:
     assert not result.is_same
     first = result.mismatches[0]
     assert (first.row, first.n_rows > 0) == (-1, True)
-    assert "rows differ; the first is a hard score: score " in str(result)
+    told = "1 row differs" if first.n_rows == 1 else f"{first.n_rows:,} rows differ"
+    assert f"{told}; the first is a hard score: score " in str(result)
 
 
 def test_the_least_differences_are_found_in_compiled_programs() -> None:
