@@ -77,7 +77,8 @@ def command(
         of_sql={"dialect": dialect, "outputs": outputs, "source": source}, alpha=alpha,
     ):  # fmt: skip
         raise click.UsageError(reason)
-    if chosen == "sql" and dialect is None and gives_in(Path(against).read_bytes().decode("utf8", "replace")) is None:
+    exported = Path(against).read_bytes()  # once, as it may be a pipe
+    if chosen == "sql" and dialect is None and exported.strip() and gives_in(exported.decode("utf8", "replace")) is None:
         raise click.UsageError("say --dialect of the SQL: " + ", ".join(DIALECTS))
     given: dict[str, Any] = {"score": rows.score or "p"}
     if scores is not None:
@@ -85,7 +86,7 @@ def command(
         given = {"score": rows.score_column(table), **_columns(table, loaded, rows, cell, keys)}
     with working("comparing"):
         result = verify(
-            loaded, Path(against), target=chosen, dialect=dialect, what=outputs, alpha=alpha, tie_key=keys.column, cell=cell,
+            loaded, exported, target=chosen, dialect=dialect, what=outputs, alpha=alpha, tie_key=keys.column, cell=cell,
             source=source or "scores", run_code=run, **given,
         )  # fmt: skip
     words = f"{display_name(against)}, of {display_name(model)}:\n{result}"

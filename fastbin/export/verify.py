@@ -367,8 +367,8 @@ def _content(export: Any, target: str | None) -> tuple[Any, str]:
         remedy = "pass a text, bytes, a graph, or a pathlib.Path"
         raise InputTypeError(f"is of type {type(export).__name__}", remedy, argument="export")
     if not export.strip():
-        remedy = "pass what a function of fastbin.export gives, or a pathlib.Path of such a file"
-        raise InputError("is empty", remedy, argument="export")
+        in_python = "pass what a function of fastbin.export gives, or a pathlib.Path of such a file"
+        raise InputError("is empty", Wording(in_python, "give what `fastbin export` wrote"), argument="export")
     if target is None:
         target = target_of(export, path)
         if target is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,15 @@ def test_sql(dialect: str) -> None:
         "tied.fbm", "--against", "tied.sql", *words, "--outputs", "bin", "--scores", "new.parquet", "--tie-key", "k"
     )
     assert (told["is_same"], told["n_given"], told["outputs"]) == (True, N, ["bin"])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no names of open files")
+def test_a_pipe_is_read_once() -> None:
+    out, into = os.pipe()
+    with open(out, "rb"), open(into, "wb") as pipe:
+        pipe.write(fb.export.sql(MODEL, dialect="duckdb").encode())
+        pipe.close()
+        assert verified("credit.fbm", "--against", f"/dev/fd/{out}", "--to", "sql")["is_same"]
 
 
 @pytest.mark.sampled
@@ -190,7 +200,8 @@ def test_mistakes() -> None:
         (["new.csv"], "say --to; the name of new.csv does not tell"),
         (["none.json"], "none.json: No such file or directory"),
         (["none.sql"], "none.sql: No such file or directory"),
-        (["empty.sql", "--dialect", "duckdb"], "export is empty"),
+        (["empty.sql"], "export is empty; give what `fastbin export` wrote"),
+        (["empty.sql", "--dialect", "duckdb"], "export is empty; give what `fastbin export` wrote"),
         (["credit.sql", "--dialect", "duckdb", "--scores", "new.csv", "--score", "q"], "new.csv has no column"),
     ):
         assert message in run("verify", "credit.fbm", "--against", *arguments, code=2).stderr
