@@ -89,16 +89,18 @@ def command(
 
 
 def _is_plan(path: str) -> bool:
+    if not os.path.isfile(path):  # what is read of a pipe is lost to the table
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(START)) == START
-    except OSError:  # told when it is opened as a table; "-" is one
+    except OSError:  # told when it is opened as a table
         return False
 
 
 def _keep_labels_of(target: str | None) -> None:
     """Refuse to write a new plan over one that holds labels, which rest on the random order in it."""
-    if target is None or not os.path.isfile(target) or not _is_plan(target):  # of a pipe nothing is to be read
+    if target is None or not _is_plan(target):
         return
     from fastbin.decide import LabelPlan
 

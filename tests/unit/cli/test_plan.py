@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import run
+from commands import in_a_process, run
 
 import fastbin as fb
 
@@ -34,6 +35,15 @@ def label_rows(name: str) -> None:
     old = Path("labelled.csv").read_text().splitlines()[1:] if Path("labelled.csv").exists() else []
     new = [f"{row},{'yes' if LABELS[int(row.removeprefix('c'))] else 'no'}" for row in rows]
     Path("labelled.csv").write_text("\n".join([f"{name},outcome", *old, *new]) + "\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="the standard input has no name")
+def test_a_pipe_with_a_name_is_a_table_from_its_first_byte_on() -> None:
+    given = ["--budget", "50", "--seed", "1", "-o"]
+    (ended,) = in_a_process(["plan", "/dev/stdin", *given, "piped.json"], input=Path("scores.csv").read_text())
+    assert (ended.code, ended.stderr) == (0, "")
+    run("plan", "scores.csv", *given, "plain.json")
+    assert Path("piped.json").read_bytes() == Path("plain.json").read_bytes()
 
 
 @pytest.mark.parametrize(("name", "given"), [("customer", ["--id", "customer"]), ("row", [])])
