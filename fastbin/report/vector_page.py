@@ -193,6 +193,6 @@ the class's own values. The <em>top-label calibration error</em> looks at the pr
 which a column serves, for each predicted class by itself. The <em>confusion error</em> compares, among the rows for which a
 class is predicted, the rates of all classes with what was predicted for them: where it is 0, whoever acts on the predicted
 class can take the values for frequencies. None is ever zero on finitely many samples: beside each stands what a perfectly
-calibrated predictor would show by chance, on average and (in brackets) at most in 95 % of test sets. Each column is measured in
-bins of its own values.</p>
+calibrated predictor would show by chance, on average and, of the top label, (in brackets) at most in 95 % of test sets. Each
+column is measured in bins of its own values.</p>
 """

@@ -90,7 +90,8 @@ class VectorScorecard:
         for name, table in self.tables.items():
             level = table.chance_level
             errors[NAMES[name]] = rounded(table.ece())
-            errors[f"- {NAMES[name].split()[0]}, {CHANCE}"] = both_of(level and (level.ece, level.ece_95))
+            chance = CHANCE if name == "top_label" else CHANCE.partition(" (")[0]  # if classes share rows, it has no such point
+            errors[f"- {NAMES[name].split()[0]}, {chance}"] = both_of(level and (level.ece, level.ece_95))
         return {
             **errors,
             "Brier score": rounded(self.brier),

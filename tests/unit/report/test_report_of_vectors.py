@@ -96,6 +96,11 @@ def test_other_labels_contradict_it() -> None:
     assert "bin" in str(wrong.check)
 
 
+def test_a_95_percent_point_is_announced_where_it_is_told() -> None:
+    told = {name: words for name, words in FOUND.after.numbers().items() if "by chance" in name}
+    assert [("95 % point" in name, "(" in words) for name, words in told.items()] == [(False,) * 2, (True,) * 2, (False,) * 2]
+
+
 def test_many_rows_confirm_it() -> None:
     check = assess_model(CAL, *drawn(60_000, 4)).check
     assert check is not None
