@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from fastbin._base.errors import InputError
@@ -76,7 +76,8 @@ class CsvTable(Table):
             is_standard = self.files == ["-"]
             if is_standard and sys.stdin is None:
                 raise InputError("standard input is closed; name a file")
-            stream = sys.stdin.buffer if is_standard else open(self.path, "rb")  # noqa: SIM115
+            self._file = nullcontext(sys.stdin.buffer) if is_standard else open(self.path, "rb")  # noqa: SIM115
+            stream = sys.stdin.buffer if is_standard else self._file
             stream = stream if self._watch is None else _Stream(stream.read, self._watch)
             stream = arrow().PythonFile(stream, mode="r")
         return stream if self._encoding == "utf-8" else arrow().transcoding_input_stream(stream, self._encoding, "utf-8")
@@ -124,8 +125,8 @@ class CsvTable(Table):
         else:
             stream, self._stream = pa.PythonFile(_Stream(self._stream.read, start=self._start), mode="r"), None
         if self._has_no_rows:
-            stream.close()
-            return
+            with self._file, stream:
+                return
         # One thread: several are not faster here, and with them an error does not tell the number of its row.
         options = {
             "read_options": pa.csv.ReadOptions(
@@ -140,7 +141,7 @@ class CsvTable(Table):
         }
         quotes = Quotes(self.delimiter.encode())
         watched = pa.PythonFile(_Stream(stream.read, quotes.follow), mode="r")
-        with self._reworded_errors(), stream, pa.csv.open_csv(watched, **options) as reader:
+        with self._reworded_errors(), self._file, stream, pa.csv.open_csv(watched, **options) as reader:
             for batch in reader:
                 self._check_quotes(quotes)
                 self.done = self._file.tell() if self.total is not None else 0

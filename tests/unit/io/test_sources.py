@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,18 @@ def test_other_encodings(encoding: str) -> None:
     piped = run("fit", "-", *options, "--method", "umd", "--n-bins", "5", "-q", "-o", "p.fbm", input=text.encode(encoding))
     assert piped.output == ""
     assert bare(fb.load("p.fbm")) == MODEL
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+@pytest.mark.parametrize("text", ["p,y\n0.5,1\n", "p,y"])
+def test_a_named_pipe_is_closed_once_it_was_read(text: str, encoding: str) -> None:
+    os.mkfifo("pipe.csv")
+    writer = threading.Thread(target=Path("pipe.csv").write_text, args=(text,))
+    writer.start()
+    table = open_table("pipe.csv", encoding=encoding)
+    assert sum(batch.num_rows for batch in table.batches()) == text.count("\n0")
+    writer.join()
+    assert table._file.closed
 
 
 def test_wrong_encodings_are_told() -> None:
