@@ -37,7 +37,7 @@ def table_style(scope: str) -> str:
         f"{scope} :is(th,td){{padding:.2em .7em;text-align:right;vertical-align:bottom;white-space:nowrap;"
         "border:0;border-bottom:1px solid var(--rule)}"
         f"{scope} thead th{{font-weight:600;white-space:normal;border-bottom:1.5px solid}}"
-        f"{scope} :is(th,td).text{{text-align:left}}"
+        f"{scope} :is(th,td).text{{text-align:left}}{scope} td.told{{white-space:normal;min-width:16em}}"
         f"{scope} .badge{{border:1.5px solid;border-radius:1em;padding:.05em .7em;font-weight:600;white-space:nowrap}}"
         f"{scope} .good{{color:var(--good)}}{scope} .bad{{color:var(--bad)}}{scope} .open{{color:var(--open)}}"
         f"{scope} small{{color:var(--quiet)}}"
@@ -83,9 +83,13 @@ def badge(word: str) -> str:
     return f"<span class='badge {kind}'>{sign} {word}</span>"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, n_text: int = 0, kind: str = "") -> str:
-    """A table of cells that are HTML already; the first `n_text` columns hold text, the others numbers."""
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, n_text: int = 0, kind: str = "", sentences: Sequence[int] = ()
+) -> str:
+    """A table of cells that are HTML already; the first `n_text` columns hold text, some sentences, the others numbers."""
     classes = [" class='text'"] * n_text + [""] * (len(head) - n_text)
+    for at in sentences:
+        classes[at] = " class='text told'"
     top = "".join(f"<th{each}>{cell}</th>" for each, cell in zip(classes, head, strict=True))
     body = "".join(
         f"<tr>{''.join(f'<td{each}>{cell}</td>' for each, cell in zip(classes, row, strict=True))}</tr>" for row in rows

@@ -18,6 +18,7 @@ Columns = Mapping[str, Sequence[Any]]
 MOST_ROWS = 24  # that are shown at once; of more, the first and the last
 KEYS = {"cell", "class", "predicted"}  # columns of keys, which may be called like anything, a verdict too
 LONG = 1_000  # rows of which words are made, where all are shown and where a few are
+SENTENCE = 60  # letters, from which on a column is read from the left, on several lines
 
 
 def as_records(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
@@ -120,7 +121,9 @@ def as_html(words: Mapping[str, Sequence[str]], *, n_text: int = 0, most: int | 
         for title, column in words.items()
     ]
     cells = first_and_last(list(zip(*shown, strict=True)), most, "&#8942;")
-    return html.table([escape(title) for title in words], cells, n_text=n_text)
+    longest = [max(map(len, column), default=0) for column in words.values()]
+    told = [at for at in range(n_text, len(longest)) if longest[at] >= SENTENCE]
+    return html.table([escape(title) for title in words], cells, n_text=n_text, sentences=told)
 
 
 def without_middle(column: Sequence[Any]) -> Sequence[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 from html.parser import HTMLParser
 from typing import Any
@@ -240,7 +241,7 @@ def test_a_printed_set_shows_its_cells(models: fb.ModelSet) -> None:
 
 
 def test_repr_stays_one_line(model: fb.BinnedModel, models: fb.ModelSet) -> None:
-    assert repr(model) == "BinnedModel(scheme='umd', 6 bins, 1500 samples)"
+    assert repr(model) == "BinnedModel(scheme='umd', 6 bins, 1,500 samples)"
     assert "\n" not in repr(models)
 
 
@@ -287,6 +288,13 @@ def test_the_frame_of_a_set_has_joint_intervals(models: fb.ModelSet) -> None:
     np.testing.assert_array_equal(frame[["interval_lower", "interval_upper"]], np.concatenate(models.interval(0.2)))
     assert frame["cell"].iloc[0] == "<north>"
     assert frame["cell"].isna().sum() == models.pool.n_bins  # type: ignore[union-attr]
+
+
+def test_sentences_of_promises_are_read_from_the_left(model: fb.BinnedModel) -> None:
+    """And on several lines: beside names and numbers a long line begins out of sight."""
+    promises = model.certificates()
+    shown = re.findall(r"<td class='text told'>(.*?)</td>", promises._repr_html_())
+    assert shown == [html.escape(str(each)) for each in promises.certificates]
 
 
 def test_cells_of_any_type_go_into_frames(model: fb.BinnedModel) -> None:
