@@ -14,6 +14,7 @@ from fastbin._base.array_types import Bools, Float64s, Int64s
 from fastbin._base.checks import ScoreRange, check_alpha, check_choice
 from fastbin._base.errors import FormatError, GuaranteeError, InputError
 from fastbin._base.frames import like
+from fastbin._base.shown import how_many
 from fastbin._base.signatures import alpha_by_name
 from fastbin._core.fields import PARTS, DecisionParts, native_parts
 from fastbin._core.schemes import (
@@ -537,9 +538,9 @@ class BinnedModel(Saved, NativeModel, Parts):
         return like(scores, self.lookup(scores, table, tie_keys=tie_keys, seed=seed).astype(np.bool_), ("0", "1"))
 
     def __repr__(self) -> str:
-        bins = f"{self.n_bins} knots" if self.kind == "linear" else f"{self.n_bins} bins"
-        bins += f", {self.n_steps} steps" if self.has_steps else ""
-        return f"BinnedModel(scheme={self.scheme!r}, {bins}, {self.n_samples} samples)"
+        bins = how_many(self.n_bins, "knot" if self.kind == "linear" else "bin")
+        bins += f", {how_many(self.n_steps, 'step')}" if self.has_steps else ""
+        return f"BinnedModel(scheme={self.scheme!r}, {bins}, {how_many(self.n_samples, 'sample')})"
 
 
 def _is_same(one: Any, other: Any) -> bool:

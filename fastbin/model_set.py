@@ -19,6 +19,7 @@ from fastbin._base.checks import check_alpha, check_choice
 from fastbin._base.errors import InputError, InputTypeError, by_name
 from fastbin._base.files import SupportsRead
 from fastbin._base.frames import check_same_index, like, read_column
+from fastbin._base.shown import how_many
 from fastbin._base.signatures import alpha_by_name
 from fastbin._core.score import NativeModelSet
 from fastbin._model.parts import NAMES_OF_ENDS, At, Parts, Saved, read_file
@@ -432,7 +433,8 @@ class ModelSet(Saved, NativeModelSet, Parts):
 
     def __repr__(self) -> str:
         pooled = f", {len(self.pooled_cells)} of them pooled" if self.pooled_cells else ""
-        return f"ModelSet(kind={self.kind!r}, {len(self)} keys{pooled}, {self.n_bins} bins, {self.n_samples} samples)"
+        bins, samples = how_many(self.n_bins, "bin"), how_many(self.n_samples, "sample")
+        return f"ModelSet(kind={self.kind!r}, {how_many(len(self), 'key')}{pooled}, {bins}, {samples})"
 
 
 def as_model(model: Any, name: str = "model") -> BinnedModel:

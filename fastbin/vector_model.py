@@ -11,6 +11,7 @@ import numpy as np
 from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.cells import Key, check_matrix, in_order, refuse_other_order
 from fastbin._base.frames import columns_of, like
+from fastbin._base.shown import how_many
 from fastbin._core.score import NativeVectorModel
 from fastbin._model.parts import Saved
 from fastbin.model import BinnedModel
@@ -179,7 +180,7 @@ class VectorModel(Saved, NativeVectorModel):
         return html.notebook(html.paragraph(f"{self!r}"), promise)
 
     def __repr__(self) -> str:
-        return f"VectorModel({len(self.classes)} classes, {self.n_samples} samples)"
+        return f"VectorModel({len(self.classes)} classes, {how_many(self.n_samples, 'sample')})"
 
 
 def as_vector_model(model: Any) -> VectorModel | None:

@@ -29,6 +29,7 @@ from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt64s
 from fastbin._base.checks import ScoreRange, are_probabilities, check_labels, no_samples
 from fastbin._base.errors import InputError, by_name
 from fastbin._base.ranks import FINE_PLACES, MOST_STEPS, boundary_ranks, ranks_of_sums, slice_ranks
+from fastbin._base.shown import how_many
 from fastbin._core.fit import (
     bins_of_groups,
     cut_groups,
@@ -90,7 +91,7 @@ def require_samples(n_samples: int, n_bins: int, scheme: str) -> None:
     if n_samples < needed:
         raise InputError(
             (
-                f"{n_samples} samples are too few for ",
+                f"{how_many(n_samples, 'sample', 'is', 'are')} too few for ",
                 by_name("n_bins", n_bins),
                 f" under scheme {scheme!r}, which needs at least {needed} ({reason})",
             ),

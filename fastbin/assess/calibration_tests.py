@@ -157,7 +157,7 @@ class CalibrationTests(Table):
     def _about(self) -> str:
         mean = self.mean_prediction * self.n_samples
         expected = f"{mean:,.1f}" if mean >= 0.1 or mean == 0.0 else f"{mean:.2g}"
-        rows = f"{how_many(self.n_samples, 'new row')}, with {self.label_sum:,} ones where {expected} are expected"
+        rows = f"{how_many(self.n_samples, 'new row')}, with {how_many(self.label_sum, 'one')} where {expected} are expected"
         exact = next((row for row in self.figures if row.scope is None and row.test in _EXACT), None)
         by_itself = " of all rows together" if self.n_grades else ""
         tested = "" if exact is None else f", exact p{by_itself} {p_is(exact.value.p_value or 0.0)}"
@@ -165,7 +165,7 @@ class CalibrationTests(Table):
         if self.n_grades:
             names = [row.scope for row in self._wrong_grades()]
             where = f"in {first_few(names, MOST_NAMED)}" if names else "in none"
-            parts.append(f"of {self.n_grades:,} grades {where} after Holm's adjustment")
+            parts.append(f"of {how_many(self.n_grades, 'grade')} {where} after Holm's adjustment")
         others = [row.test for row in self.figures if row.scope is None and row.test not in _EXACT and self._is_small(row)]
         if others:
             parts.append(

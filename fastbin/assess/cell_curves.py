@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Array, Float64s, Int64s
+from fastbin._base.shown import how_many
 from fastbin._core.fit import pool_counts
 from fastbin.assess.cell_tests import LEAST_VARIANCE, Value, quantiles
 from fastbin.assess.prediction_cells import CellCounts
@@ -130,7 +131,7 @@ def cumulative(cells: CellCounts, level: float) -> Cumulative:
     if variance < LEAST_PATH:
         warnings.append(f"p (1 - p) adds up to {variance:.3g}, below {LEAST_PATH:g}")
     if len(cells.counts) < LEAST_CELLS:
-        warnings.append(f"with {len(cells.counts)} distinct predictions the p-value is too large")
+        warnings.append(f"with {how_many(len(cells.counts), 'distinct prediction')} the p-value is too large")
     warning = "; ".join(warnings)
     needed = critical_range(level) + float(special_functions().ndtri(POWER))
     return Cumulative(

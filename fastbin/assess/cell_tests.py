@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastbin._base.array_types import Float64s, Int64s
+from fastbin._base.shown import how_many
 from fastbin.assess.label_sums import tails_of_ones
 from fastbin.assess.prediction_cells import CellCounts
 from fastbin.intervals.binomial import beta_quantile, exact_ends, halved, special_functions
@@ -177,7 +178,7 @@ def hosmer_lemeshow(counts: Int64s, ones: Int64s, expected: Float64s, fewest: in
     if math.isinf(statistic):
         return Value(reason="predictions are so close to 0 or 1 that the statistic overflows")
     small = int((np.minimum(expected, counts - expected)[kept] < LEAST_EXPECTED).sum())
-    warning = f"fewer than {LEAST_EXPECTED:g} ones or zeros are expected in {small} of {df} groups" if small else ""
+    warning = f"fewer than {LEAST_EXPECTED:g} ones or zeros are expected in {small} of {how_many(df, 'group')}" if small else ""
     return Value(statistic, chi_square_p(statistic, df), df=df, warning=warning)
 
 
@@ -237,7 +238,7 @@ def recalibration(cells: CellCounts, level: float) -> Recalibration:
     p, counts, ones = cells.predictions, cells.counts.astype(float), cells.ones.astype(float)
     logits = np.log(p) - np.log1p(-p)
     few = min(cells.n_ones, cells.n - cells.n_ones)
-    warning = "" if few >= LEAST_LABELS else f"{few} rows have the rarer label, fewer than {LEAST_LABELS}"
+    warning = "" if few >= LEAST_LABELS else f"{how_many(few, 'row', 'has', 'have')} the rarer label, fewer than {LEAST_LABELS}"
     alone, _, variances = _fit(logits, counts, ones, np.ones((1, len(p))), logits)
     large = _wald(float(alone[0]), float(variances[0]), 0.0, level, warning)
     reason = _why_no_slope(cells, logits)
@@ -339,7 +340,7 @@ def auc(cells: CellCounts, level: float) -> Value:
         return Value(area, warning="one row alone has a label, so no variance and no interval is known")
     variance = _variance(of_ones, ones, area) / n_ones + _variance(of_zeros, zeros, area) / n_zeros
     radius = deviate(level) * math.sqrt(variance)
-    warning = "" if few >= LEAST_LABELS else f"{few} rows have the rarer label, fewer than {LEAST_LABELS}"
+    warning = "" if few >= LEAST_LABELS else f"{how_many(few, 'row', 'has', 'have')} the rarer label, fewer than {LEAST_LABELS}"
     if variance == 0.0:
         warning = "the labels are separated, where the interval has no width"
     return Value(area, low=max(0.0, area - radius), high=min(1.0, area + radius), warning=warning)

@@ -130,11 +130,11 @@ class Agreement(NamedTuple):
 
     def __str__(self) -> str:
         chosen = "" if self.seed is None else f"; one row of each was taken, by seed {self.seed}"
-        worth = f"{int(self.n_rows / self.design_effect):,}"
+        worth = how_many(int(self.n_rows / self.design_effect), "independent row")
         return (
-            f"{how_many(self.n_rows, 'row')} of {self.n_clusters:,} clusters, whose intracluster correlation is "
-            f"{self.correlation:.3f}: the design effect is {self.design_effect:.3g}, and they tell about as much as {worth} "
-            f"independent rows{chosen}"
+            f"{how_many(self.n_rows, 'row')} of {how_many(self.n_clusters, 'cluster')}, whose intracluster correlation is "
+            f"{self.correlation:.3f}: the design effect is {self.design_effect:.3g}, and they tell about as much as "
+            f"{worth}{chosen}"
         )
 
     def warn(self, stacklevel: int) -> None:
@@ -210,12 +210,12 @@ class ClusterIntervals(Table):
             "both": f"from {outwards(low, high)}", "upper": f"of at most {rounded_up(high)}",
             "lower": f"of at least {rounded_down(low)}",
         }  # fmt: skip
-        within, clusters = words[self.side], f"{self.n_clusters[-1]:,} clusters"
+        within, clusters = words[self.side], how_many(int(self.n_clusters[-1]), "cluster")
         return (
             f"A random row of a random cluster has label 1 at a rate {within} (probability at least {sureness(self.alpha)}; "
-            f"{self.counts[-1]:,} rows of {clusters}, design effect {self.design_effects[-1]:.3g}), and predictions are "
-            f"{self.mean_predictions[-1]:.4f} on average. Each interval holds by itself; 'bootstrap' is about rows, each of "
-            "which counts once, and approximate"
+            f"{how_many(int(self.counts[-1]), 'row')} of {clusters}, design effect {self.design_effects[-1]:.3g}), and "
+            f"predictions are {self.mean_predictions[-1]:.4f} on average. Each interval holds by itself; 'bootstrap' is about "
+            "rows, each of which counts once, and approximate"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -366,22 +366,24 @@ class GroupAudit(Judged):
         found = [group for group in self.groups if group.verdict == CONTRADICTED]
         p_value = p_is(self.p_value)
         worst = max(self.groups, key=lambda group: group.epsilon)
+        certify = how_many(self.n_samples, "test sample", "itself certifies", "themselves certify")
         certified = (
-            f"The {self.n_samples:,} test samples themselves certify a distance of {rounded_up(worst.epsilon)} in every group "
-            f"(the largest is that of {printable(worst.name)}), with probability at least {sureness(self.test_level)}."
+            f"The {certify} a distance of {rounded_up(worst.epsilon)} in every group (the largest is that of "
+            f"{printable(worst.name)}), with probability at least {sureness(self.test_level)}."
         )
+        groups = how_many(len(self.groups), "group")
         if found:
             where = "; ".join(f"{printable(group.name)} ({group._where(CONTRADICTED)})" for group in found[:MOST_NAMED])
             more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-            of_all = f"{len(found)} of {len(self.groups)} groups"
+            of_all = f"{len(found)} of {groups}"
             return f"Contradicted in {of_all}: {where}{more} (p {p_value}, level {self.test_level:g}). {certified}"
         if self.verdict == CONFIRMED:
-            return f"Confirmed in all {len(self.groups)} groups (level {self.test_level:g}). {certified}"
+            return f"Confirmed in {'all ' * (len(self.groups) > 1)}{groups} (level {self.test_level:g}). {certified}"
         if self.verdict == NO_CLAIM:
             return f"No claim: the promise leaves out every bin that holds test samples. {certified}"
         n_confirmed = sum(group.verdict == CONFIRMED for group in self.groups)
         return (
-            f"Not contradicted in any of {len(self.groups)} groups (p {p_value}, level {self.test_level:g}), and confirmed "
+            f"Not contradicted in any of {groups} (p {p_value}, level {self.test_level:g}), and confirmed "
             f"in {n_confirmed} of them. {certified}"
         )
 

@@ -15,7 +15,7 @@ from fastbin._base.cells import Key
 from fastbin._base.checks import check_alpha, check_choice, check_flag
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError
-from fastbin._base.shown import rounded, rounded_up
+from fastbin._base.shown import how_many, rounded, rounded_up
 from fastbin._base.table import Columns, Table, as_records
 from fastbin.assess.multiclass import ClassRows, top_label_parts
 from fastbin.assess.samples import (
@@ -156,7 +156,8 @@ class ReliabilityTable(Table):
             "shared": "in the bins of another predictor", "predicted": "by predicted class",
             "mixed": "by distinct prediction or in bins of equal mass",
         }  # fmt: skip
-        about = f"{self.n_samples:,} {'weighted ' if self.is_weighted else ''}test samples {how[self.grouping]}"
+        noun = "weighted test sample" if self.is_weighted else "test sample"
+        about = f"{how_many(self.n_samples, noun)} {how[self.grouping]}"
         if self.parts is not None:
             about += f", of {len(self.parts):,} {'predicted ' if self.multiclass == 'top-label' else ''}classes"
         if self.intervals is not None:

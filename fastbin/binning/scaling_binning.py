@@ -15,6 +15,7 @@ from fastbin._base.array_types import Float64s, Int64s
 from fastbin._base.checks import ScoreRange, check_choice, check_count, check_n_bins, check_score_range, check_seed
 from fastbin._base.docstrings import shared_docs
 from fastbin._base.errors import InputError, InputTypeError, by_name
+from fastbin._base.shown import how_many
 from fastbin._base.suspicions import HARD_LABELS, are_hard_labels
 from fastbin._core.schemes import SCHEMES
 from fastbin._fit.calibrator import FIT_PARAMETERS, PARAMETERS, Binning, Calibrator
@@ -263,7 +264,8 @@ def _part_sizes(split: Any, n: int, n_bins: int, *, scales: bool) -> tuple[int, 
     first, second = (math.floor(n * share / sum(shares)) for share in shares[:2])
     if second < n_bins or first + second >= n:
         raise InputError(
-            f"{n} samples, split {split!r}, leave {second} to place the boundaries and {n - first - second} for the means",
+            f"{how_many(n, 'sample')}, split {split!r}, {'leaves' if n == 1 else 'leave'} {second} to place the boundaries and "
+            f"{n - first - second} for the means",
             ("these need at least ", by_name("n_bins", n_bins), " and 1: take fewer bins or more samples"),
         )
     return first, second

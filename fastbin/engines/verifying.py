@@ -15,7 +15,7 @@ import numpy as np
 from fastbin._base import html
 from fastbin._base.checks import check_choice, check_same_event
 from fastbin._base.errors import InputError, InputTypeError, Wording, without_warnings
-from fastbin._base.shown import printable
+from fastbin._base.shown import how_many, printable
 from fastbin._base.table import Columns, Table
 from fastbin._core.fields import PARTS
 from fastbin._fit.calibrator import Calibrator, Estimator, as_model_or_set
@@ -102,7 +102,8 @@ class DataCheck(Table):
     def sentence(self) -> str:
         """The outcome in one sentence, without its full stop."""
         if self.is_same:
-            return f"The same bytes: these {self.n_samples:,} samples give the model with the SHA-256 {self.sha256}"
+            gave = how_many(self.n_samples, "sample", "gives", "give")
+            return f"The same bytes: the {gave} the model with the SHA-256 {self.sha256}"
         what, of_model, of_rows = self.differences[0]
         return f"Other bytes: the first difference is in {what}, {of_model} in the model and {of_rows} from these rows"
 

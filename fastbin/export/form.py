@@ -26,6 +26,7 @@ import numpy as np
 from fastbin._base.array_types import Array, Float64s, Int32s, Int64s, UInt64s
 from fastbin._base.checks import check_alpha
 from fastbin._base.errors import InputError, InputTypeError
+from fastbin._base.shown import how_many
 from fastbin._base.tie_keys import ABOVE_EVERY_KEY
 from fastbin._core.score import library_version
 from fastbin._fit.calibrator import as_model_or_set
@@ -236,12 +237,14 @@ def description_of(
     if isinstance(model, VectorModel):
         about, event = f"{len(model.classes)} classes", "the class of each column"
     else:
-        about = f"{len(model)} cells, {model.n_models} models, " if model.is_set else f"scheme {model.scheme}, "
-        about, event = f"{about}{model.n_bins} bins", event_words(model.event)
+        about = (
+            f"{how_many(len(model), 'cell')}, {how_many(model.n_models, 'model')}" if model.is_set else f"scheme {model.scheme}"
+        )
+        about, event = f"{about}, {how_many(model.n_bins, 'bin')}", event_words(model.event)
     ends = f", intervals at alpha {float(ALPHA if alpha is None else alpha)!r}" if set(ENDS) & set(outputs) else ""
     return (
         f"fastbin {library_version()}, model sha256 {digest_of(model)}",
-        f"{about}, {model.n_samples} samples{ends}",
+        f"{about}, {how_many(model.n_samples, 'sample')}{ends}",
         promise_of(model),
         f"p is the probability of {event}",
         *((f"made by {made_by}",) if (made_by := in_words(model)) else ()),

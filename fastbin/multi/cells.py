@@ -71,8 +71,9 @@ class CellKind(NamedTuple):
         thin: Bools = np.full(len(counts), self.pool_all) | (counts < needed)
         if self.thin == "refuse" and thin.any():
             first = int(np.argmax(thin))
+            samples = how_many(int(counts[first]), "sample")
             raise InputError(
-                f"{self.word} {keys[numbers[first]]!r} has {counts[first]} samples, and a model of its own needs {needed}",
+                f"{self.word} {keys[numbers[first]]!r} has {samples}, and a model of its own needs {needed}",
                 (
                     "give it more, take fewer bins or a smaller ",
                     Wording("min_points", "--min-points"),

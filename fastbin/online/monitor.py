@@ -29,6 +29,7 @@ from fastbin._base.checks import (
 from fastbin._base.errors import InputError, InputTypeError, Wording
 from fastbin._base.files import as_bytes
 from fastbin._base.frames import check_same_index
+from fastbin._base.shown import how_many
 from fastbin._base.suspicions import log_choices
 from fastbin._core.fit import row_keys
 from fastbin._fit.calibrator import as_model_or_set, as_model_set
@@ -557,7 +558,8 @@ class CalibrationMonitor(State):
 
     def __repr__(self) -> str:
         state = f"alarm at {self.alarm_at}" if self.alarm else "no alarm"
-        return f"CalibrationMonitor(alpha={self.alpha:g}, {self._state.stream.n_bins} bins, {self.n_samples} outcomes, {state})"
+        bins, outcomes = how_many(self._state.stream.n_bins, "bin"), how_many(self.n_samples, "outcome")
+        return f"CalibrationMonitor(alpha={self.alpha:g}, {bins}, {outcomes}, {state})"
 
     # ------------------------------------------------------------------ bytes
 

@@ -31,6 +31,7 @@ from fastbin._base.checks import (
 from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
 from fastbin._base.files import as_bytes, replace_file
 from fastbin._base.frames import check_same_index
+from fastbin._base.shown import how_many
 from fastbin._base.tie_keys import GREATEST_KEY
 from fastbin._core.schemes import SCHEMES
 from fastbin._core.score import NativeStream
@@ -462,7 +463,8 @@ class StreamingBinning(State, NativeStream):
         return stream
 
     def __repr__(self) -> str:
-        return f"StreamingBinning({self.partition.scheme!r} partition, {self.n_bins} bins, {self.n_samples} samples)"
+        bins, samples = how_many(self.n_bins, "bin"), how_many(self.n_samples, "sample")
+        return f"StreamingBinning({self.partition.scheme!r} partition, {bins}, {samples})"
 
 
 def intersect(intervals: Float64s, within: Any) -> Float64s:
@@ -514,7 +516,8 @@ def uniform_mass_partition(scores: Any, n_bins: Any, ties: Any, seed: Any, score
     ties, seed = check_choice(ties, "ties", ("whole", "random", "upper")), check_seed(seed)
     sample = np.asarray(check_scores(scores, score_range), np.float64)
     if sample.size < n_bins:
-        raise InputError(f"{sample.size} scores are too few for n_bins={n_bins}", "give at least one per bin")
+        found = how_many(sample.size, "score", "is", "are")
+        raise InputError(f"{found} too few for n_bins={n_bins}", "give at least one per bin")
     rows = Rows(sample, np.zeros(sample.size, np.uint8), None, score_range)
     groups = find_boundaries(rows, n_bins, "ums")
     if ties == "random":

@@ -77,8 +77,8 @@ def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
         "upper": "too low (that they are too high is not asked)",
         "lower": "too high (that they are too low is not asked)",
     }
-    rows = len(found.deciding_rows)
-    looks = f"{rows:,} rows of tables share it by Holm's adjustment" if found.tables else "one test"
+    rows = how_many(len(found.deciding_rows), "row")
+    looks = f"{rows} of tables share it by Holm's adjustment" if found.tables else "one test"
     event = found.source.get("positive")
     return {
         "Rows of": source or "",
@@ -195,7 +195,7 @@ def _tests(found: Validation) -> str:
 def _changes(before: Mapping[str, Any], found: Validation) -> str:
     figures = before["figures"]
     told = [
-        f"The earlier report was about {figures['n']:,} rows with {figures['ones']:,} of label 1 (counts "
+        f"The earlier report was about {how_many(figures['n'], 'row')} with {figures['ones']:,} of label 1 (counts "
         f"{before['counts']['sha256'][:12]}...)."
     ]
     told += _other_questions(before, found)

@@ -199,6 +199,9 @@ def test_equality_is_that_of_the_bytes() -> None:
 
 def test_repr() -> None:
     assert repr(model()) == "BinnedModel(scheme='umd', 4 bins, 20 samples)"
+    assert repr(fb.UniformMassBinning(1).fit([0.5], [1]).model_) == "BinnedModel(scheme='umd', 1 bin, 1 sample)"
+    one = fb.multi.SegmentedBinning(fb.UniformMassBinning(1), min_points=1).fit([0.5], [1], ["a"]).model_
+    assert repr(one) == "ModelSet(kind='segments', 1 key, 1 bin, 1 sample)"
 
 
 def test_predict_one_and_predict_agree() -> None:

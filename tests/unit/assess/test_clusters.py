@@ -79,6 +79,9 @@ def test_clusters_of_equal_labels_have_their_size_as_design_effect() -> None:
     found = Agreement.of(labels, np.repeat(np.arange(5), 8))
     assert (found.correlation, found.design_effect, found.p_value) == (pytest.approx(1.0), pytest.approx(8.0), 0.0)
     assert "about as much as 5 independent rows" in str(found)
+    alone = str(Agreement.of(np.ones(1), np.zeros(1, int)))
+    assert alone.startswith("1 row of 1 cluster, whose")
+    assert alone.endswith("about as much as 1 independent row")
     assert Agreement.of(np.array([0.0, 1.0]), np.array([0, 1])) == (2, 2, 0.0, 1.0, 1.0, None)
     assert Agreement.of(np.zeros(4), np.array([0, 0, 1, 1])) == (4, 2, 0.0, 1.0, 1.0, None)
 

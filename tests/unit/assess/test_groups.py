@@ -116,6 +116,9 @@ def test_verdicts_of_groups() -> None:
     few = assess.audit_groups(model, *cells_of({"a": [0.2, 0.5, 0.8], "b": [0.2, 0.5, 0.8]}, 50))
     assert few.verdict == "not contradicted"
     assert "Not contradicted in any of 2 groups" in str(few)
+    alone = str(assess.audit_groups(model, [0.5], [1], {"g": ["a"]}))
+    assert "Not contradicted in any of 1 group (p" in alone
+    assert "The 1 test sample itself certifies a distance" in alone
     assert json.loads(json.dumps(few.to_dict()))["groups"][1]["bins"][2]["count"] == 50
 
 

@@ -254,7 +254,7 @@ def test_bad_rows_of_parquet_are_told_by_their_number() -> None:
         (["s.csv", "--segment", "y"], "the column 'y' is both label and segment"),
         (["s.csv", "--score", "p", "--label", "y", "--cluster", "y"], "the column 'y' is both label and cluster"),
         (["s.csv", "--method", "ums", "--split", "1,1,1"], "--split must be a real number, got (1.0, 1.0, 1.0)"),
-        (["s.csv", "--method", "umd", "--n-bins", "1001"], "s.csv: 2000 samples are too few for --n-bins 1001"),
+        (["s.csv", "--method", "umd", "--n-bins", "1001"], "s.csv: 2,000 samples are too few for --n-bins 1001"),
         (["s.csv", "-o", "m.fbm", "--n-bins", "0"], "--n-bins is 0; it must be at least 1"),
         (["s.csv", "--method", "umb", "--ties", "upper"], "s.csv: ties is 'upper', which scheme 'umb' does not have"),
         (

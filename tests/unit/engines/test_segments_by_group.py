@@ -214,7 +214,7 @@ def test_a_column_of_another_type_is_refused_alike(kind: Any, engine: str) -> No
 
 def test_a_thin_segment_is_refused_by_name() -> None:
     columns = {"p": [0.1, 0.2, 0.3], "y": [0, 1, 1], "s": ["a", "b", "b"]}
-    with pytest.raises(fb.InputError, match="segment 'a' has 1 samples, and a model of its own needs 3"):
+    with pytest.raises(fb.InputError, match="segment 'a' has 1 sample, and a model of its own needs 3"):
         fit_there({"calibrator": fb.UniformMassBinning(2), "thin": "refuse", "min_points": 1}, columns)
 
 

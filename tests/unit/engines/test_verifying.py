@@ -94,7 +94,7 @@ def test_the_rows_of_a_fit_give_its_bytes(name: str) -> None:
     assert found.is_same, found
     assert found.differences == ()
     assert found.sha256 == found.sha256_of_rows
-    assert str(found) == f"The same bytes: these {N} samples give the model with the SHA-256 {found.sha256}."
+    assert str(found) == f"The same bytes: the {N:,} samples give the model with the SHA-256 {found.sha256}."
 
 
 @pytest.mark.parametrize("name", EVERY)

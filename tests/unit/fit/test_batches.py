@@ -87,7 +87,7 @@ def test_empty_batches_are_passed_over() -> None:
 
 
 def test_too_few_samples() -> None:
-    with pytest.raises(fb.InputError, match="1000 samples are too few for n_bins=501"):
+    with pytest.raises(fb.InputError, match="1,000 samples are too few for n_bins=501"):
         fit(in_batches(SCORES, LABELS), n_bins=501)
 
 

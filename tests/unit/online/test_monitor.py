@@ -213,7 +213,7 @@ def test_no_alarm_in_words() -> None:
         r"of ever raising a false alarm is at most 5 %\.",
         str(monitor),
     )
-    assert repr(monitor) == "CalibrationMonitor(alpha=0.05, 4 bins, 1000 outcomes, no alarm)"
+    assert repr(monitor) == "CalibrationMonitor(alpha=0.05, 4 bins, 1,000 outcomes, no alarm)"
     assert (monitor.alarm, monitor.alarm_at, monitor.n_samples) == (False, None, 1000)
     assert monitor.report().named == ()
 

@@ -94,6 +94,7 @@ def test_a_first_block_gives_bins_of_equal_mass() -> None:
     ("arguments", "options", "message"),
     [
         (([0.1, 0.2], 3), {}, "2 scores are too few for n_bins=3; give at least one per bin"),
+        (([0.1], 3), {}, "1 score is too few for n_bins=3"),
         (([0.1, float("nan")], 1), {}, "scores[1] is NaN"),
         (([0.1], 0), {}, "n_bins is 0; it must be at least 1"),
         (([0.1], 1), {"ties": "lower"}, "ties is 'lower'; choose one of 'whole', 'random', 'upper'"),
