@@ -129,6 +129,12 @@ class ArgumentError(FastbinError):
         """The same error, where the caller knows the argument by another name."""
         return type(self)(*self._words, argument=argument, at=self.at, value=self.value)
 
+    def at_row(self, row: int, whose: Wording) -> Self:
+        """The same error at this row of all, where some were looked at; `whose` ends the problem."""
+        problem, remedy = self._words
+        pieces = problem if type(problem) is tuple else (problem,)
+        return type(self)((*pieces, whose), remedy, argument=self.argument, at=row, value=self.value)
+
     def within(self, part: str) -> Self:
         """The same error, where rows of this part alone were looked at."""
         return self.at_place(f"{part}: {self.place}{' ' * bool(self.place)}")

@@ -271,11 +271,12 @@ def _audit(
     loaded: BinnedModel | ModelSet, arrays: dict[str, Any], groups: dict[str, Any], *,
     alpha: float, test_level: float, seed: int, side: str,
 ) -> GroupAudit:  # fmt: skip
-    """The promise in groups, of the rows that have a score."""
+    """The promise in groups, of the rows that are assessed."""
     from fastbin.assess import audit_groups
+    from fastbin.report.assessment import rows_taken
 
-    kept = np.isfinite(arrays["scores"])
-    given = {name: np.asarray(column)[kept] for name, column in {**arrays, **groups}.items()}
+    kept = rows_taken(loaded, arrays["scores"], loaded.find(arrays["cells"]) if loaded.is_set else None)
+    given: dict[str, Any] = {name: np.asarray(column)[kept] for name, column in {**arrays, **groups}.items()}
     columns: Any = {name: given.pop(name) for name in groups}
     if len(columns) == 1:  # one column of disjoint groups is known as such by its name alone
         columns = next(iter(columns.values()))

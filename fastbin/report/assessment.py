@@ -24,10 +24,11 @@ from fastbin._base.checks import (
     check_sample_weight,
     check_seed,
     clip_scores,
+    event_of,
     refuse_first,
 )
 from fastbin._base.docstrings import shared_docs
-from fastbin._base.errors import GuaranteeError, InputError, InputTypeError
+from fastbin._base.errors import GuaranteeError, InputError, InputTypeError, Wording
 from fastbin._base.frames import check_same_index
 from fastbin._base.shown import how_many, outwards, printable, rounded, rounded_up
 from fastbin._base.table import Columns, Table, as_html, as_text
@@ -611,6 +612,15 @@ def _cell_results(
         )  # fmt: skip
 
 
+def rows_taken(fitted: BinnedModel | ModelSet, scores: Array, numbers: Array | None) -> Bools:
+    """Which rows have a score that their model takes; `numbers` are those of the models of a set."""
+    # Models that clip move scores outside their range themselves. Unknown cells have number -1: the pool is the last model.
+    limits = [None if own.out_of_range == "clip" else own.score_range for _, own in fitted.numbered]
+    ends = np.array([each or (-np.inf, np.inf) for each in limits])
+    low, high = ends[0] if numbers is None else ends[numbers].T
+    return (scores >= low) & (scores <= high) & np.isfinite(scores)
+
+
 def _n_positive(samples: Samples) -> int:
     """Samples with label 1, repetitions included."""
     return int(np.bincount(samples.labels, samples.frequencies, 2)[1])
@@ -626,6 +636,7 @@ class _TestSet(NamedTuple):
     seed: int | None  # without keys
     kept: Bools  # of the rows given
     left_out: LeftOut
+    event: str  # that label 1 stands for; "" where it is not known
 
     @classmethod
     def of(
@@ -644,11 +655,7 @@ class _TestSet(NamedTuple):
             keys = as_key_array(keys, len(column))
         elif fitted.is_set:
             keys = row_keys(check_seed(seed), len(column))
-        # Models that clip move scores outside their range themselves. Unknown cells have number -1: the pool is the last model.
-        limits = [None if own.out_of_range == "clip" else own.score_range for _, own in fitted.numbered]
-        ends = np.array([each or (-np.inf, np.inf) for each in limits])
-        low, high = ends[0] if numbers is None else ends[numbers].T
-        missing, inside = np.isnan(column), (column >= low) & (column <= high) & np.isfinite(column)
+        missing, inside = np.isnan(column), rows_taken(fitted, column, numbers)
         is_counted = np.ones(len(column), np.bool_) if weights is None else weights > 0
         kept = inside & is_counted
         left_out = LeftOut(int((missing & is_counted).sum()), int((~inside & ~missing & is_counted).sum()))
@@ -664,17 +671,27 @@ class _TestSet(NamedTuple):
             seed=seed if keys is None else None,
             kept=kept,
             left_out=left_out,
+            event=fitted.event or ("" if positive is None else event_of(positive)),
         )
 
     def predictions_of(self, other: Predictor, name: str) -> Float64s:
         """The predictions of a method for the rows that were kept: of a model or a set, or as given for all rows."""
+        place = f"others[{name!r}]"
         if isinstance(other, (Parts, Estimator)):
-            fitted = as_model_or_set(other, f"others[{name!r}]")
+            fitted = as_model_or_set(other, place)
+            if fitted.event and self.event and fitted.event != self.event:
+                problem = f"is about {fitted.event!r}, and label 1 is {self.event!r}"
+                raise InputError(problem, "compare with a model of the same event", argument=place)
             if fitted.is_set:
                 check_cells_given(fitted, self.cells)
             columns = (self.samples.predictions, self.cells)[: 1 + fitted.is_set]
-            return fitted.predict(*columns, tie_keys=self.keys, seed=self.seed)
-        place = f"others[{name!r}]"
+            try:
+                return fitted.predict(*columns, tie_keys=self.keys, seed=self.seed)
+            except InputError as error:  # about the rows that were kept
+                if not isinstance(error.at, int):
+                    raise
+                row, whose = int(np.flatnonzero(self.kept)[error.at]), Wording(f", for {place}", f", for {name}")
+                raise error.at_row(row, whose) from None
         array = as_doubles(other, place, "a model, or one probability for each row")
         if array.shape != self.kept.shape:
             remedy = f"it must hold one prediction for each of {len(self.kept)} rows"

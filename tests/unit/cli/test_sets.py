@@ -374,3 +374,5 @@ def test_a_broken_group_decides_the_exit_code() -> None:
     assert "Contradicted in" in result.stdout
     Path("gaps.csv").write_text("p,y,region\n" + "0.5,1,north\n" * 20 + ",1,north\n" + "0.5,0,south\n" * 20)
     assert "40 test samples themselves" in run("assess", "one.fbm", "gaps.csv", "--group", "region").stdout
+    Path("gaps.csv").write_text("p,y,region\n" + "0.5,1,north\n" * 20 + "1.5,1,north\n" + "0.5,0,south\n" * 20)
+    assert "40 test samples themselves" in run("assess", "one.fbm", "gaps.csv", "--group", "region").stdout

@@ -149,6 +149,25 @@ def test_other_methods_are_models_calibrators_or_predictions(model: fb.BinnedMod
         assess_model(model, scores, labels, others={"set": fb.ModelSet({"north": model})})
 
 
+def test_a_score_that_another_model_refuses_is_told_by_its_row_of_all(model: fb.BinnedModel) -> None:
+    other = fb.UniformMassBinning(n_bins=2, score_range=(0.0, 0.5)).fit(np.linspace(0.0, 0.5, 100), [0, 1] * 50)
+    with pytest.raises(fb.InputError, match=r"^scores\[3\] is 0.9, outside \[0, 0.5\], for others\['narrow'\]"):
+        assess_model(model, [math.nan, 0.1, 0.2, 0.9], [0, 0, 1, 1], others={"narrow": other})
+
+
+def test_another_model_is_of_the_same_event() -> None:
+    scores, labels = sample(500, seed=12)
+    text = np.where(labels == 1, "bad", "good")
+    bad = fb.PlattScaling().fit(scores, text, positive="bad")
+    good = fb.PlattScaling().fit(1.0 - scores, text, positive="good")
+    complaint = r"others\['x'\] is about 'good', and label 1 is 'bad'; compare with a model of the same event"
+    with pytest.raises(fb.InputError, match=complaint):
+        assess_model(bad, scores, text, others={"x": good}, positive="bad")
+    with pytest.raises(fb.InputError, match=complaint):
+        assess_model(fb.PlattScaling().fit(scores, labels), scores, text, others={"x": good}, positive="bad")
+    assert assess_model(bad, scores, labels, others={"x": fb.PlattScaling().fit(scores, labels)}).others[0].name == "x"
+
+
 def test_methods_are_told_from_the_columns_of_the_model_that_are_called_so(model: fb.BinnedModel) -> None:
     """Else the page would show the numbers of another method as those of the model."""
     scores, labels = sample(300, seed=11)
