@@ -750,8 +750,8 @@ FASTBIN_API fastbin_status fastbin_stream_tally(const fastbin_stream *stream, in
 /* A model of what was counted so far: the bins of the partition, the mean label of each as its value (0.5 where nothing was
    counted), and the tally, in one resolution. Its scheme is FASTBIN_SCHEME_EXPLICIT, as its edges were fixed before its
    samples were seen; its ties are RANDOM or NONE by its edge keys (those of the partition, if the stream went on from its tally,
-   unless that of a split fit, whose edges come from other samples). It has the event and the note of the partition, and no
-   provenance, which tells how other samples were fitted. Free it. */
+   unless UPPER or LOWER of a split fit, whose edges come from other samples). It has the event and the note of the partition,
+   and no provenance, which tells how other samples were fitted. Free it. */
 FASTBIN_API fastbin_status fastbin_stream_snapshot(const fastbin_stream *stream, fastbin_model **model);
 
 /* Add what `other` has counted to `stream`. Their bins (edges, edge keys and score ranges) must be equal, as well as their

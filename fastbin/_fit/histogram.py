@@ -280,8 +280,9 @@ class Layout:
 
     def __init__(self, sample_of: Callable[[int], Float64s], n_rows: int, limits: tuple[float, float], n_cells: int) -> None:
         self.limits = limits
-        self.codes = _sorted_codes(sample_of(min(max(LEAST_SAMPLE, n_rows // 1024), MOST_SAMPLE)))
-        if tied_share(self.codes) > TIED_SHARE:
+        size = min(max(LEAST_SAMPLE, n_rows // 1024), MOST_SAMPLE)
+        self.codes = _sorted_codes(sample_of(size))
+        if size < MOST_SAMPLE and tied_share(self.codes) > TIED_SHARE:
             self.codes = _sorted_codes(sample_of(MOST_SAMPLE))
         # More cells leave fewer rows to be looked into again, but cost memory, and time where they leave the caches.
         useful = max(min(n_rows // 64, ROOT_CELLS), min(n_rows // 16, n_cells // 4), min(n_rows // 256, n_cells))

@@ -32,6 +32,12 @@ def plain(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text))
 
 
+def test_one_row_of_tables_has_the_level_by_itself(found: Validation) -> None:
+    alone = fb.assess.assess(PD[:400], ONES[:400], GRADES[:400])
+    assert "1 row of tables shares it by Holm" in plain(fb.report.render_report(alone))
+    assert "rows of tables share it by Holm" in plain(fb.report.render_report(found))
+
+
 def test_ten_questions_are_answered(found: Validation) -> None:
     before = fb.assess.assess(PD, np.arange(1200) % 50 == 0, GRADES, SEGMENTS)
     page = fb.report.render_report(
