@@ -14,27 +14,24 @@ CC=${CC:-gcc}
 GCOV=${GCOV:-gcov}
 
 cd "$work"
+for source in "$root"/src/*.c; do
+  $CC -O0 -g --coverage -std=c11 -ffp-contract=off -I"$root/include" -c "$source" -o "$(basename "$source" .c).o"
+done
+$CC -O1 -g -std=c11 -D_GNU_SOURCE -I"$root/include" -c "$root/fuzz/replay.c" -o replay.obj
 for target in "$root"/fuzz/fuzz_*.c; do
   name=$(basename "$target" .c)
   name=${name#fuzz_}
-  mkdir "$name"
-  cd "$name"
-  for source in "$root"/src/*.c; do
-    $CC -O0 -g --coverage -std=c11 -ffp-contract=off -I"$root/include" -c "$source" -o "$(basename "$source" .c).o"
-  done
   $CC -O1 -g -std=c11 -D_GNU_SOURCE -I"$root/include" -c "$target" -o target.obj
-  $CC -O1 -g -std=c11 -D_GNU_SOURCE -I"$root/include" -c "$root/fuzz/replay.c" -o replay.obj
   $CC --coverage ./*.o target.obj replay.obj -lm -o replay
   for seeds in "$root/fuzz/corpus" "$@"; do
     find "$seeds/$name/" -type f -exec ./replay {} + > replay.log || { cat replay.log; exit 1; }
   done
-  $GCOV -t ./*.gcda > lines.txt 2> gcov.log || { cat gcov.log; exit 1; }
-  cd ..
 done
 
-# A line is reached if any target reaches it: the counts stand before "line:text" in each report. The compiler's own headers are in
-# the reports too, as far as it inlines them, and are not counted.
-cat ./*/lines.txt | awk -v least="$least" -v avx512="$(grep -c avx512dq /proc/cpuinfo 2> /dev/null || true)" \
+# The counts of all targets are added in the .gcda files, and stand before "line:text" in the reports; a line of a header has one in
+# each file that includes it. The compiler's own headers are there too, as far as it inlines them, and are not counted.
+$GCOV -t ./*.gcda > lines.txt 2> gcov.log || { cat gcov.log; exit 1; }
+awk -v least="$least" -v avx512="$(grep -c avx512dq /proc/cpuinfo 2> /dev/null || true)" \
   -v fp16="$(grep -c avx512_fp16 /proc/cpuinfo 2> /dev/null || true)" '
   { count = $0; sub(/:.*/, "", count); gsub(/[ *]/, "", count)
     rest = $0; sub(/^[^:]*:/, "", rest); number = rest; sub(/:.*/, "", number); gsub(/ /, "", number)
@@ -57,4 +54,4 @@ cat ./*/lines.txt | awk -v least="$least" -v avx512="$(grep -c avx512dq /proc/cp
     if (avx512 == 0) print "index_small.c is not counted: this processor has no AVX-512"
     if (fp16 == 0) print "index_packed.c is not counted: this processor has no AVX512-FP16"
     exit percent < least
-  }'
+  }' lines.txt

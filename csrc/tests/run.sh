@@ -16,8 +16,7 @@ jobs=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
 step() { printf '\n== %s\n' "$*"; }
 
 step "make and the tests, warnings as errors"
-make -s -j"$jobs" BUILD="$work/make" CFLAGS="-O3 -g -Werror" VECTORS="$vectors" all
-make -s BUILD="$work/make" CFLAGS="-O3 -g -Werror" VECTORS="$vectors" test
+make -s -j"$jobs" BUILD="$work/make" CFLAGS="-O3 -g -Werror" VECTORS="$vectors" test
 
 step "the tests under the address and undefined-behaviour sanitizers"
 make -s -j"$jobs" BUILD="$work" VECTORS="$vectors" asan
@@ -45,7 +44,7 @@ else
 fi
 
 step "the fuzz targets on the committed seeds, under the sanitizers"
-make -s -j"$jobs" BUILD="$work/replay" replay
+make -s -j"$jobs" BUILD="$work" replay
 
 if command -v gcov > /dev/null; then
   step "the lines of src that the fuzz targets reach with these seeds: at least 95 %"
