@@ -172,6 +172,7 @@ FINE_FITS = {
         ("uniform", 10**6, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_SORT: Asked(at_most=0.9)}),
         ("100 values", 10**6, {}),
         ("1,001 values", 10**6, {}),
+        ("both ends", 10**6, {}),
         ("uniform", 10**7, {WHOLE_TO_RANDOM: Asked(at_most=1.1), CERTIFIED_TO_BINS: Asked(at_most=2)}),
         ("Beta(.5, 5)", 10**7, {CERTIFIED_TO_BINS: Asked(at_most=2)}),
     )

@@ -17,7 +17,9 @@ from fastbin._base.errors import InputError
 from fastbin._fit.quantiles import CELLS_A_RANK, CHANGED, Answer, Cells, Plan, Values, run_starts
 
 # The kinds of root maps, as in `fastbin._core.kernels.quantiles`, which scoring and small fits must not import.
-LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
+LINEAR, BY_CODE, BY_ENDS, BY_SPLITTERS = 0, 1, 2, 3
+MIDDLE, LEAST_DISTANCE = 0x3FE0000000000000, 2.0**-54
+LAST_CODE = 2**63 - 1
 NO_POINTS = np.empty(0)
 MAX_SPLITTERS = 2**11 - 1
 
@@ -38,7 +40,8 @@ TRIMMED_SHARES = 0.0, 1 / 1024, 1 / 128
 
 # Nanoseconds per row, as measured: of one pass by each map; of the points; of the counting alone and of a step of the search
 # for splitters; of looking into a row again, in all passes that this takes. Only their ratios matter, and only for speed.
-LINEAR_COST, BY_CODE_COST, POINT_COST, COUNT_COST, SPLITTER_STEP_COST, LOOK_COST = 1.3, 1.35, 0.7, 0.8, 0.55, 30.0
+LINEAR_COST, BY_CODE_COST, BY_ENDS_COST = 1.3, 1.35, 1.65
+POINT_COST, COUNT_COST, SPLITTER_STEP_COST, LOOK_COST = 0.7, 0.8, 0.55, 30.0
 
 # A map that has rows looked into at no more than this cost, or than the nanoseconds that it takes to try the other maps, is
 # taken at once.
@@ -56,6 +59,21 @@ def scores_of(codes: Int64s) -> Float64s:
     """The scores of codes."""
     sign = codes >> 63
     return ((codes + sign) ^ (sign & np.int64(0x7FFFFFFFFFFFFFFF))).view(np.float64)
+
+
+def mirrored(codes: Int64s) -> Int64s:
+    """The codes of scores up to .5, and 2 MIDDLE less those of 1 - score above: these order like the scores of [0, 1], too."""
+    scores = scores_of(codes)
+    nearer = codes_of(np.minimum(scores, np.maximum(1.0 - scores, LEAST_DISTANCE)))
+    return np.where(scores <= 0.5, nearer, 2 * MIDDLE - nearer)
+
+
+def least_reaching(mirrored_codes: Int64s) -> Int64s:
+    """The least codes of scores in [0, 1] whose mirrored codes reach these; more than that of 1 where there is none."""
+    distances = scores_of(np.maximum(2 * MIDDLE - mirrored_codes, 0))
+    scores = 1.0 - distances  # rounded, at times downwards; 1 - scores is exact
+    scores = np.where((1.0 - scores > distances) | (distances < LEAST_DISTANCE), np.nextafter(scores, 2.0), scores)
+    return np.where(mirrored_codes <= MIDDLE, mirrored_codes, codes_of(scores))
 
 
 class Chunk(NamedTuple):
@@ -89,16 +107,22 @@ class RootMap(NamedTuple):
         return cls(BY_CODE, 0.0, 0.0, base, shift, n_steps, NO_POINTS, n_steps)
 
     @classmethod
+    def by_ends(cls, base: int, shift: int, n_steps: int) -> RootMap:
+        """n_steps cells of 2**shift mirrored codes each from `base` on, for scores in [0, 1]."""
+        return cls(BY_ENDS, 0.0, 0.0, base, shift, n_steps, NO_POINTS, n_steps)
+
+    @classmethod
     def by_splitters(cls, points: Float64s) -> RootMap:
         """Cells between these scores, and one for each of them."""
         return cls(BY_SPLITTERS, 0.0, 0.0, 0, 0, 0, points, 2 * len(points) + 1)
 
     def steps_of(self, codes: Int64s) -> Int64s:
-        """The cells of the linear map or the map by code, before points divide them."""
+        """The cells of any map but by splitters, before points divide them."""
         if self.kind == LINEAR:
             with np.errstate(over="ignore"):  # scores far outside what a trimmed map covers
                 places = (scores_of(codes) - self.origin) * self.scale
             return np.minimum(np.maximum(places, 0.0), self.n_steps - 1.0).astype(np.int64)
+        codes = mirrored(codes) if self.kind == BY_ENDS else codes
         steps = (codes.astype(np.uint64) - np.uint64(self.base % 2**64)) >> np.uint64(self.shift)
         return np.where(codes > self.base, np.minimum(steps, np.uint64(self.n_steps - 1)), np.uint64(0)).astype(np.int64)
 
@@ -122,7 +146,7 @@ class RootMap(NamedTuple):
         return scores_of(low), scores_of(high)
 
     def _starts(self, steps: Int64s, lowest: int, highest: int) -> Int64s:
-        """The least code that each step of the linear map or the map by code takes; highest + 1 after the last step."""
+        """The least code that each step of any map but by splitters takes; highest + 1 after the last step."""
         if self.kind == LINEAR:
             from fastbin._core.kernels.quantiles import linear_starts
 
@@ -132,9 +156,9 @@ class RootMap(NamedTuple):
             linear_starts(self.origin, self.scale, self.n_steps, steps, guesses, lowest, highest, starts)
             return starts
         # In Python's integers: a step beyond the last code of all may not fit into 64 bits.
-        codes = [lowest if step == 0 else self.base + (step << self.shift) for step in steps.tolist()]
-        ends = [highest + 1 if step == self.n_steps else code for step, code in zip(steps.tolist(), codes, strict=True)]
-        return np.array([min(code, highest + 1) for code in ends], np.int64)
+        starts = np.array([min(self.base + (step << self.shift), LAST_CODE) for step in steps.tolist()], np.int64)
+        starts = np.minimum(least_reaching(starts) if self.kind == BY_ENDS else starts, highest + 1)
+        return np.where(steps == 0, lowest, np.where(steps == self.n_steps, highest + 1, starts))
 
 
 class Sample(NamedTuple):
@@ -187,8 +211,8 @@ def tied_share(sorted_codes: Int64s) -> float:
     return np.count_nonzero(sorted_codes[1:] == sorted_codes[:-1]) / max(1, len(sorted_codes))
 
 
-def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int) -> RootMap:
-    """A cheap map for n_rows rows like this sorted sample.
+def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int, limits: tuple[float, float]) -> RootMap:
+    """A cheap map for n_rows rows like this sorted sample, of scores within the limits.
 
     A map costs its two passes over the rows, and the looking into cells that hold a rank. Ranks fall into a cell in proportion
     to its mass (`Sample.share_to_look_into`).
@@ -198,7 +222,7 @@ def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int) -
     sample = Sample.of(sample_codes)
     tied = tied_share(sample_codes)
     best: tuple[float, RootMap] = (np.inf, RootMap.linear(0.0, 0.0, 1))
-    for pass_cost, root in _simple_maps(sample_codes, n_cells, with_points=tied > TIED_SHARE):
+    for pass_cost, root in _simple_maps(sample_codes, n_cells, limits, with_points=tied > TIED_SHARE):
         steps = root.steps_of(sample.codes)
         if tied > TIED_SHARE:
             root = root._replace(points=sample.points(steps, root.n_steps), n_cells=3 * root.n_steps)
@@ -214,8 +238,10 @@ def choose_root(sample_codes: Int64s, n_rows: int, n_cells: int, n_ranks: int) -
     return min(best, (2 * pass_cost + LOOK_COST * share, RootMap.by_splitters(splitters)), key=lambda option: option[0])[1]
 
 
-def _simple_maps(sample_codes: Int64s, n_cells: int, with_points: bool) -> Iterator[tuple[float, RootMap]]:
-    """Linear maps and maps by code, and what a pass by each costs: those that leave none of the sample outside first."""
+def _simple_maps(
+    sample_codes: Int64s, n_cells: int, limits: tuple[float, float], with_points: bool
+) -> Iterator[tuple[float, RootMap]]:
+    """Linear maps, by code and by ends, and what a pass by each costs: those that leave none of the sample outside first."""
     # With points a step is three cells, and the points are read for every row: a quarter of the steps.
     n_steps = n_cells // 4 if with_points else n_cells
     point_cost = POINT_COST if with_points else 0.0
@@ -227,7 +253,12 @@ def _simple_maps(sample_codes: Int64s, n_cells: int, with_points: bool) -> Itera
         scale = n_steps / (high - low) if high > low and np.isfinite(high - low) else 0.0
         if scale > 0.0 and np.isfinite(scale):
             yield LINEAR_COST + point_cost, RootMap.linear(low, scale, n_steps)
+        if first == 0 < last:  # many codes lie between 0 and the next score, and few scores do
+            first = int(sample_codes[np.searchsorted(sample_codes, 0, side="right")])
         yield BY_CODE_COST + point_cost, RootMap.by_code(first, _shift_for(first, last, n_steps), n_steps)
+        if limits[0] >= 0.0 and limits[1] <= 1.0:
+            first, last = mirrored(np.array([first, last])).tolist()
+            yield BY_ENDS_COST + point_cost, RootMap.by_ends(first, _shift_for(first, last, n_steps), n_steps)
 
 
 def _shift_for(low: int, high: int, n_cells: int) -> int:
@@ -287,7 +318,7 @@ class Layout:
         # More cells leave fewer rows to be looked into again, but cost memory, and time where they leave the caches.
         useful = max(min(n_rows // 64, ROOT_CELLS), min(n_rows // 16, n_cells // 4), min(n_rows // 256, n_cells))
         n_cells_made = min(max(MIN_ROOT_CELLS, 1 << (useful - 1).bit_length()), MAX_ROOT_CELLS)
-        self.root = choose_root(self.codes, n_rows, n_cells_made, n_cells // CELLS_A_RANK)
+        self.root = choose_root(self.codes, n_rows, n_cells_made, n_cells // CELLS_A_RANK, limits)
 
     def locate(self, scores: Float64s) -> Int64s:
         """The root cells of some scores."""

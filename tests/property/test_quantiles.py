@@ -22,7 +22,7 @@ from wordings import refuses
 from fastbin._base.errors import InputError
 from fastbin._fit import histogram
 from fastbin._fit import rows as fit_rows
-from fastbin._fit.histogram import Layout, RootMap, choose_nodes, choose_root, codes_of, scores_of
+from fastbin._fit.histogram import Layout, RootMap, choose_nodes, choose_root, codes_of, least_reaching, mirrored, scores_of
 from fastbin._fit.quantiles import Answer, Boundaries, Cells, Plan, Values, search
 from fastbin._fit.rows import Rows, RowsSource, groups_by_sorting
 
@@ -32,6 +32,8 @@ SIZES = (200, 3000, 20_000)
 def _shapes(n: int, rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray]]:
     yield "uniform", rng.random(n)
     yield "skewed", rng.beta(0.5, 5, n)
+    yield "near both ends", 1 / (1 + np.exp(-rng.normal(0, 16, n)))
+    yield "near both ends, with them", np.where(rng.random(n) < 0.1, rng.integers(0, 2, n), rng.beta(0.2, 0.2, n))
     yield "click rates", rng.lognormal(-13, 1, n).clip(0, 1)
     yield "13 values", rng.integers(0, 13, n) / 12
     yield "100 values", rng.integers(0, 100, n) / 100
@@ -145,6 +147,19 @@ def test_rounded_scores_are_settled_by_one_pass(n_values: int) -> None:
     counted = Counting(RowsSource(rows))
     _agree(search(counted, lambda _: ranks, len(ranks)), _by_argsort(rows, ranks))
     assert counted.n_plans == 1
+
+
+@pytest.mark.parametrize("spread", [4, 16])
+def test_scores_near_both_ends_take_two_passes(spread: int) -> None:
+    """Where cells of equal width, or of equal shares of codes, would leave half of the rows to some cells near 1."""
+    rng = np.random.default_rng(10)
+    rows = Rows(
+        1 / (1 + np.exp(-rng.normal(0, spread, 200_000))), rng.integers(0, 2, 200_000).astype(np.uint8), None, (0.0, 1.0)
+    )
+    ranks = np.arange(1, 200_001, 20_000)
+    counted = Counting(RowsSource(rows))
+    _agree(search(counted, lambda _: ranks, len(ranks)), _by_argsort(rows, ranks))
+    assert counted.n_plans == 2
 
 
 class Counting:
@@ -268,6 +283,24 @@ def test_codes_order_like_scores_and_come_back() -> None:
     assert np.array_equal(scores_of(codes), scores)
 
 
+def test_mirrored_codes_order_like_scores_and_tell_the_least_that_reaches() -> None:
+    rng = np.random.default_rng(17)
+    near = np.array([0.0, 5e-324, 2.0**-54, 0.5, 1.0])
+    drawn = np.concatenate(
+        [rng.random(500), rng.random(500) * 1e-9, 1 - rng.random(500) * 1e-12, 1 - rng.integers(0, 50, 200) * 2.0**-53]
+    )
+    scores = np.unique(np.concatenate([near, np.nextafter(near, 2), np.nextafter(near, -1), drawn]).clip(0, 1))
+    codes, mirror = codes_of(scores), mirrored(codes_of(scores))
+    assert (np.diff(mirror) > 0).all()
+    assert np.array_equal(mirror[scores <= 0.5], codes[scores <= 0.5])
+    assert np.array_equal(least_reaching(mirror), codes)
+    between = mirror[:-1] + rng.integers(1, np.diff(mirror) + 1)
+    reaching = least_reaching(between)
+    assert (mirrored(reaching) >= between).all()
+    assert (mirrored(reaching - 1) < between).all()
+    assert least_reaching(mirror[-1:] + 1).item() == codes[-1] + 1
+
+
 def test_a_root_map_states_the_ends_of_its_cells() -> None:
     """Every kind of map, with and without points: a row lies between the ends of its cell, and cells do not overlap."""
     from fastbin._core.kernels.quantiles import locate
@@ -279,7 +312,7 @@ def test_a_root_map_states_the_ends_of_its_cells() -> None:
         scores = scores_of(codes)
         cells = np.empty(len(scores), np.int32)
         for n_ranks in (3, 300):
-            root: RootMap = choose_root(codes[::10], 10**9, 256, n_ranks)
+            root: RootMap = choose_root(codes[::10], 10**9, 256, n_ranks, (scores[0], scores[-1]))
             splitters = np.append(np.unique(scores)[:: max(1, len(np.unique(scores)) // 6)][:6], scores[-1])
             for candidate in (root, RootMap.by_splitters(np.append(splitters, [scores[-1]] * (7 - len(splitters))))):
                 seen.add((candidate.kind, bool(candidate.points.size)))
@@ -293,7 +326,7 @@ def test_a_root_map_states_the_ends_of_its_cells() -> None:
                 at = np.searchsorted(occupied, cells)
                 assert (low[at] <= scores).all(), name
                 assert (scores <= high[at]).all(), name
-    assert seen == {(0, False), (0, True), (1, False), (1, True), (2, True)}
+    assert seen == {(0, False), (0, True), (1, False), (1, True), (2, False), (2, True), (3, True)}
     assert RootMap.by_code(10, 1, 4).steps_of(np.array([-5, 9, 10, 11, 12, 17, 40])).tolist() == [0, 0, 0, 0, 1, 3, 3]
 
 

@@ -1,8 +1,9 @@
 """The passes over the rows of a fit: count all in cells, count or list those in some intervals.
 
 A *code* is the int64 that orders like the score (see `code_of`). A *cell* is a run of neighbouring scores. The root map sends
-every score to a cell, monotonically: linearly, by the top bits of its code, or between splitters. An interval of scores that is
-looked into again has cells of 2**shift codes each; its first and its last cell take everything beyond.
+every score to a cell, monotonically: linearly, by the top bits of its code or of its distance from the nearer end of [0, 1], or
+between splitters. An interval of scores that is looked into again has cells of 2**shift codes each; its first and its last cell
+take everything beyond.
 
 Rows are located a block at a time, so that each root map is written once and its loop can be vectorised, and what becomes of
 a row after that is another loop. The counts are integers: tables filled by different threads or chunks add up to the same
@@ -30,7 +31,10 @@ from fastbin._core.kernels._jit import (
 )  # fmt: skip
 
 # Root maps.
-LINEAR, BY_CODE, BY_SPLITTERS = 0, 1, 2
+LINEAR, BY_CODE, BY_ENDS, BY_SPLITTERS = 0, 1, 2, 3
+
+# The code of 0.5; a distance below that of any score from 1, but for 1 itself.
+MIDDLE, LEAST_DISTANCE = 0x3FE0000000000000, 2.0**-54
 
 # Rows after which packed counters are emptied, long before either half overflows: a power of two and a multiple of BLOCK.
 MAX_PACKED = 2**20
@@ -82,10 +86,11 @@ def search_splitters(scores, points, cells):
 def locate(scores, bits, kind, origin, scale, base, shift, n_steps, points, cells):
     """Fill the root cell of each row of a block. NaN goes to some cell. Returns 0.
 
-    LINEAR: (score - origin) * scale, cut off at both ends. BY_CODE: `step_of` the code. If there are `points`, one for each
-    of these n_steps cells (NaN for none), each is divided into the scores below its point, those that equal it, and those
-    above. BY_SPLITTERS: cell 2 i below point i and above the one before, cell 2 i + 1 for scores that equal it; the number of
-    points is one less than a power of two, ascending, the last ones may repeat.
+    LINEAR: (score - origin) * scale, cut off at both ends. BY_CODE: `step_of` the code. BY_ENDS: `step_of` the code up to .5,
+    and of its mirror image above, 2 MIDDLE less the code of 1 - score: steps are relative to the distance from 0 or 1.
+    If there are `points`, one for each of these n_steps cells (NaN for none), each is divided into the scores below its point,
+    those that equal it, and those above. BY_SPLITTERS: cell 2 i below point i and above the one before, cell 2 i + 1 for scores
+    that equal it; the number of points is one less than a power of two, ascending, the last ones may repeat.
     """
     n = scores.size
     at = cells.view(np.uint32)
@@ -100,6 +105,14 @@ def locate(scores, bits, kind, origin, scale, base, shift, n_steps, points, cell
     elif kind == BY_CODE:
         for i in range(n):
             cells[i] = step_of(code_of(bits[i]), base, shift, n_steps)
+    elif kind == BY_ENDS:
+        distances = np.empty(n)
+        for i in range(n):
+            distances[i] = min(scores[i], max(1.0 - scores[i], LEAST_DISTANCE))
+        codes = distances.view(np.int64)
+        for i in range(n):
+            code = code_of(codes[i])
+            cells[i] = step_of(code if scores[i] <= 0.5 else 2 * MIDDLE - code, base, shift, n_steps)
     else:
         for start in range(0, n, SEARCH_BLOCK):
             search_splitters(scores[start : start + SEARCH_BLOCK], points, at[start : start + SEARCH_BLOCK])
