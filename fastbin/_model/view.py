@@ -30,8 +30,10 @@ FIELDS = (
 )  # fmt: skip
 SET_FIELDS = ("kind", "unknown", "event", "n_models", "n_bins", "n_samples")
 
+# What one cell of a set is, and more of them.
 KIND_WORDS = {
-    "given": "models", "segments": "segments", "top-label": "predicted classes", "class-wise": "classes, each against the rest",
+    "given": ("model", "models"), "segments": ("segment", "segments"), "top-label": ("predicted class", "predicted classes"),
+    "class-wise": ("class, against the rest", "classes, each against the rest"),
 }  # fmt: skip
 
 
@@ -42,7 +44,8 @@ def summary(fitted: Fitted) -> str:
         # Two where some cells of certified models are small.
         how = f" by {' and '.join(sorted(methods))}" if len(methods) <= 2 else ""
         models = f"{how_many(fitted.n_models, 'model')}, {how_many(fitted.n_bins, 'bin')} in all"
-        return f"A set of {len(fitted):,} {KIND_WORDS[fitted.kind]}{how}, {models}, from {how_many(fitted.n_samples, 'sample')}"
+        cells = f"{len(fitted):,} {KIND_WORDS[fitted.kind][len(fitted) != 1]}"
+        return f"A set of {cells}{how}, {models}, from {how_many(fitted.n_samples, 'sample')}"
     samples = ""
     if fitted.n_samples:
         share = 100.0 * fitted.n_positive / fitted.n_samples

@@ -526,15 +526,16 @@ class LabelPlan(State, Table):
     def _about(self) -> str:
         known, n_done = int(self.counts.sum()), sum(self._is_done)
         if self.done:
+            bins = "The bin is" if self.n_bins == 1 else f"All {self.n_bins} bins are"
             return (
-                f"All {self.n_bins} bins are done, with {how_many(known, 'label')}: with probability at least "
+                f"{bins} done, with {how_many(known, 'label')}: with probability at least "
                 f"{sureness(self.alpha)} the frequency of {event_words(self.event)} in each is within "
                 f"{rounded_up(self._reached())} of its mean label"
             )
-        likely = self.forecast
+        likely, is_one = self.forecast, 1 in (n_done, self.n_bins)
         return (
             f"{how_many(known, 'label', 'is', 'are')} known, and {n_done} of {how_many(self.n_bins, 'bin')} "
-            f"{'is' if n_done == 1 else 'are'} done; about {likely.expected:,} more {'is' if likely.expected == 1 else 'are'} "
+            f"{'is' if is_one else 'are'} done; about {likely.expected:,} more {'is' if likely.expected == 1 else 'are'} "
             f"needed ({likely.least:,} to {likely.most:,} are likely), {len(self.rows()):,} of them now"
         )
 

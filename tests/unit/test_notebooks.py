@@ -238,6 +238,7 @@ def test_a_printed_set_shows_its_cells(models: fb.ModelSet) -> None:
     assert head.split()[0] == "cell"
     assert [row.split()[0] for row in rows] == ["<north>", "south", "the"]
     assert f"{models['south'].n_samples:,}" in rows[1]
+    assert str(fb.ModelSet({"south": models["south"]})).startswith("A set of 1 model by uniform-mass binning ")
 
 
 def test_repr_stays_one_line(model: fb.BinnedModel, models: fb.ModelSet) -> None:

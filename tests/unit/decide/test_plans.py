@@ -331,6 +331,9 @@ def test_what_is_shown(plan: LabelPlan) -> None:
     with_gap = finished(plan_labels([0.1, 0.2, 0.8], budget=3, edges=[0.5, 0.6]), np.array([0, 1, 1]))
     assert [ends is None for ends in with_gap._intervals()] == [False, True, False]
     assert f"All 5 bins are done, with {plan.counts.sum():,} labels: with probability at least 90 %" in str(plan)
+    one = plan_labels(SCORES, epsilon=0.1, n_bins=1)
+    assert ", and 0 of 1 bin is done; " in str(one)
+    assert str(finished(one, LABELS)).startswith("The bin is done, with ")
     assert "<table" in begun._repr_html_()
     frame = plan.to_pandas()
     assert frame["labels"].tolist() == plan.counts.tolist()
