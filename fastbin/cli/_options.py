@@ -232,7 +232,7 @@ predictions = together(
     option(
         "--cluster COLUMN",
         "Of --predictions: what rows that belong together share, such as the obligor. One row of each is tested, chosen by "
-        "--seed.",
+        "--seed, or without it by a seed that is drawn.",
     ),
     option(
         "--side both|upper|lower",

@@ -47,6 +47,13 @@ def test_the_answer_is_that_of_the_library() -> None:
     assess("t.csv", "--predictions", "pd", "--by", "grade", "--exit-code", "--test-level", "1e-9")
 
 
+def test_without_a_seed_the_rows_of_clusters_are_drawn() -> None:
+    options = ["--predictions", "pd", "--label", "y", "--cluster", "grade", "--json"]
+    first, again = (json.loads(assess("t.csv", *options).stdout)["clusters"]["seed"] for _ in range(2))
+    assert first != again
+    assert "chosen by --seed, or without it by a seed that is drawn." in " ".join(assess("--help").stdout.split())
+
+
 def test_segments_correlation_and_standard_input() -> None:
     options = ["--predictions", "pd", "--label", "y", "--segment", "grade", "--asset-correlation", "0.1", "--json"]
     told = json.loads(assess("t.csv", *options).stdout)
