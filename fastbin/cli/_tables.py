@@ -209,9 +209,11 @@ def subject_of(error: ArgumentError) -> str:
     """The option of the command that is running that an error is about, if its argument has one, or else the argument."""
     context = click.get_current_context(silent=True)
     name = CALLED.get(error.argument or "", error.argument)
-    for parameter in context.command.params if context and error.at is None else ():
+    # A position is one of rows, but in an option that holds several numbers.
+    is_option = context and (error.at is None or isinstance(context.params.get(error.argument or ""), tuple))
+    for parameter in context.command.params if context and is_option else ():
         if parameter.name == name and isinstance(parameter, click.Option):
-            return parameter.opts[-1]
+            return error.about(parameter.opts[-1]).place
     return error.place
 
 

@@ -86,7 +86,7 @@ def test_source_rows_give_the_rate_an_exact_interval(model: fb.BinnedModel) -> N
         (("--target-scores", "t.csv", "--cuts", "0.5"), 2, "--cuts are scores at which --source-rows"),
         (("--target-scores", "t.csv", "--source-rows", "s.csv"), 1, "s.csv, line 3, column p"),
         (("--target-scores", "t.csv", "--source-rows", "s.csv", "--cuts", "a"), 2, "'a' is not numbers such as 0.1,0.5"),
-        (("--target-scores", "t.csv", "--source-rows", "good.csv", "--cuts", "0.5,0.2"), 1, "cuts"),
+        (("--target-scores", "t.csv", "--source-rows", "good.csv", "--cuts", "0.5,0.2"), 1, "error: --cuts[1] is 0.2, not"),
         (("--target-scores", "wide.csv", "--source-rows", "good.csv"), 1, "label shift is refuted at level alpha=0.1"),
     ],
 )

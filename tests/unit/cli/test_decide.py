@@ -68,7 +68,7 @@ def test_costs_thresholds_and_labels_in_words(rows: tuple[np.ndarray, np.ndarray
         (["--precision", "0.8", "--delta", "0"], 2, "delta is 0.0; a failure probability"),
         (["--precision", "0.8", "--delta", "0.9"], 2, "did you mean 0.1?"),
         (["--precision", "0.99999"], 1, "takes 230,258 rows beyond a threshold, all decided rightly, and 2,700 are tested"),
-        (["--precision", "0.8", "--thresholds", "nan"], 1, "thresholds[0]"),
+        (["--precision", "0.8", "--thresholds", "nan"], 1, "error: --thresholds[0] is nan; thresholds are finite numbers"),
         (["--precision", "0.8", "--weights", "w"], 2, "No such option"),
         (["--precision", "0.8", "-o", "scores.csv"], 1, "is the file that is read"),
         (["--precision", "0.8", "-o", "-", "--json"], 2, "--json and a result at - would both write to standard output"),

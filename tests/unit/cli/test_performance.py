@@ -77,7 +77,7 @@ def test_rows_at_cuts_are_told(model: fb.BinnedModel) -> None:
     [
         (("--threshold", "1.5"), 1, "--threshold is 1.5; it must be in [0, 1]"),
         (("--cost", "3"), 2, "'3' is not a pair such as 1,5"),
-        (("--cost", "3,-1"), 1, "cost[1] is -1.0; costs are finite, and not negative"),
+        (("--cost", "3,-1"), 1, "error: --cost[1] is -1.0; costs are finite, and not negative"),
         (("--score", "q"), 1, "no column 'q'"),
         (("--about", "rows"), 2, "'rows' is not one of"),
     ],
