@@ -252,7 +252,9 @@ def clip_scores(scores: Any, model: Any, name: str = "scores") -> Array:
 
 def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> Float64s:
     """Inner edges: finite, rising strictly, within the range and above its low end."""
-    array = check_scores(edges, score_range, name).astype(np.float64)
+    given = as_scores(edges, name)
+    refuse_first(np.isnan(given), name, given, "edges are finite numbers", lambda _: "is NaN")
+    array = check_scores(given, score_range, name).astype(np.float64)
     refuse_first(
         array[1:] <= array[:-1],
         name,
@@ -263,13 +265,8 @@ def check_edges(edges: Any, score_range: ScoreRange, name: str = "edges") -> Flo
     )
     if score_range is not None and array.size and array[0] == score_range[0]:
         low = float(array[0])
-        raise InputError(
-            f"is {low!r}, the low end of score_range, and no score lies below it",
-            "give inner edges alone",
-            argument=name,
-            at=0,
-            value=low,
-        )
+        problem = f"is {low!r}, the low end of score_range, and no score lies below it"
+        raise InputError(problem, "give inner edges alone", argument=name, at=0, value=low)
     return array
 
 

@@ -214,7 +214,7 @@ def test_explicit_edges() -> None:
         ([0.2, 0.2], (0, 1), "edges[1] is 0.2, not above edges[0], which is 0.2; edges must rise strictly"),
         ([0.2, 0.5, 0.4], (0, 1), "edges[2] is 0.4, not above edges[1], which is 0.5"),
         ([0.2, 1.5], (0, 1), "edges[1] is 1.5, outside [0, 1]"),
-        ([0.2, math.nan], None, "edges[1] is NaN"),
+        ([0.2, math.nan], None, "edges[1] is NaN; edges are finite numbers"),
         (np.linspace(0, 1, 5), (0, 1), "edges[0] is 0.0, the low end of score_range, and no score lies below it"),
     ],
 )

@@ -57,7 +57,7 @@ def test_a_partition_is_a_model_a_fitted_calibrator_or_edges() -> None:
     [
         ([0.5, 0.5], "partition[1] is 0.5, not above partition[0], which is 0.5; edges must rise strictly"),
         ([0.5, 0.4], "partition[1] is 0.4, not above partition[0], which is 0.5"),
-        ([0.5, float("nan")], "partition[1] is NaN"),
+        ([0.5, float("nan")], "partition[1] is NaN; edges are finite numbers"),
         ([0.5, 1.5], "partition[1] is 1.5, outside [0, 1]"),
         ([0.0, 0.5], "partition[0] is 0.0, the low end of score_range"),
     ],
