@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from fastbin._base.checks import check_count
 from fastbin._base.errors import InputTypeError
 from fastbin._base.html import DARK, LIGHT, escape, facts_table, folded, table, table_style, themed
 from fastbin._core.score import library_version
@@ -55,6 +56,8 @@ class Filing(NamedTuple):
         if not isinstance(given.get("date"), datetime.date | None):
             problem = f"is of type {type(given['date']).__name__}"
             raise InputTypeError(problem, "pass a datetime.date", argument="date", value=given["date"])
+        if given.get("n_rows") is not None:
+            check_count(given["n_rows"], "n_rows", minimum=0)
         for name in ("files", "columns"):
             entries = given.get(name) or {}
             if not isinstance(entries, Mapping) or not all(isinstance(each, str) for pair in entries.items() for each in pair):

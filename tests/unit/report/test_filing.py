@@ -147,6 +147,7 @@ def test_every_figure_is_in_the_json(found: Any) -> None:
         ({"prepared_by": 1}, "prepared_by is of type int; pass a text"),
         ({"role": b"x"}, "role is of type bytes; pass a text"),
         ({"date": "2026-01-02"}, "date is of type str; pass a datetime.date"),
+        ({"n_rows": "many"}, "n_rows must be an integer, got 'many'"),
         ({"files": ["test.csv"]}, "files is not a mapping from texts to texts; pass a dict"),
         ({"columns": {"scores": 1}}, "columns is not a mapping from texts to texts; pass a dict"),
     ],
