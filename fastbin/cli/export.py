@@ -12,7 +12,7 @@ from fastbin.cli import _options as options
 from fastbin.cli._console import note, option_of
 from fastbin.cli._files import WORDS, Output, display_name, is_vector, load_whole
 from fastbin.export import dialects
-from fastbin.export.onnx import DTYPES
+from fastbin.export.onnx import DTYPES, LEAST_OPSET
 
 if TYPE_CHECKING:
     from fastbin.model import BinnedModel
@@ -98,7 +98,7 @@ def choose_target(target: str | None, path: str) -> str:
 @options.option("--alpha A", "With lower and upper: the probability that the intervals fail. Default: 0.1.")
 @options.option("--name NAME", "The name of the C function, or the Java class. Default: the name of the file.")
 @options.option("--package NAME", "For Java: the package of the class.")
-@options.option("--opset N", "For ONNX: the version of the operators.", options.COUNT)
+@options.option("--opset N", "For ONNX: the version of the operators. Default: 18.", click.IntRange(LEAST_OPSET))
 @options.option("--shape SIZES", "For ONNX: the shape of its tensors, such as n,1; a name stands for any size. Default: n.")
 @options.option(f"--dtype {'|'.join(DTYPES)}", f"For ONNX: the type of the scores. Default: {next(iter(DTYPES))}.")
 def command(model: str, target: str | None, output: str, outputs: str | None, **values: Any) -> None:

@@ -89,6 +89,10 @@ def test_a_graph() -> None:
     expected = fb.export.onnx(MODEL, outputs=("value", "lower"), alpha=0.05, opset=15).SerializeToString()
     assert Path("credit.onnx").read_bytes() == expected
     assert run("export", *arguments, "--to", "onnx").stdout_bytes == expected
+    assert "12 is not in the range x>=13" in run("export", "credit.fbm", "-o", "x.onnx", "--opset", "12", code=2).stderr
+    usual, stated = (run("export", "credit.fbm", "--to", "onnx", *more).stdout_bytes for more in ([], ["--opset", "18"]))
+    assert usual == stated
+    assert "Default: 18. [x>=13]" in " ".join(run("export", "--help").stdout.split())
 
 
 def test_a_graph_for_batches() -> None:
