@@ -89,9 +89,10 @@ def append_onnx(
     Notes
     -----
     Scores go from float32 to float64, where nothing is lost, and from there on the bits are those of
-    ``model.predict(scores)`` for the scores of the same run. The scores of a run are a matter of the runtime: their last digits
-    differ from those of scikit-learn, LightGBM or XGBoost, and may differ between a run of one row and one of many, as sums are
-    taken in another order. So fit to the scores of the runtime that serves. O(size of both graphs).
+    ``model.predict(scores)`` for the scores of the same run, but for the last bits of smooth models, as for `onnx`. The
+    scores of a run are a matter of the runtime: their last digits differ from those of scikit-learn, LightGBM or XGBoost, and
+    may differ between a run of one row and one of many, as sums are taken in another order. So fit to the scores of the runtime
+    that serves. O(size of both graphs).
 
     No version is rewritten. Some converters write old operators: ``onnx.version_converter.convert_version(graph, 13)`` makes
     them new ones before.

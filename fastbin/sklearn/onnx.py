@@ -157,10 +157,10 @@ def register_onnx() -> None:
     """Let sklearn-onnx convert a `CalibratedClassifier` of an `OnnxClassifier`: ``skl2onnx.to_onnx(clf, X[:1])``.
 
     The graph takes ``X`` (float32) and gives ``label`` and ``probabilities`` (float64, of shape (n, n_classes)): to the bit
-    what `predict` and `predict_proba` give for two classes; for more, of a fit with ``multiclass="vector"``, what they give but
-    for a relative error of 1e-12. A row without an answer, where Python raises, has the probabilities NaN and the label -2**63,
-    or "" of classes that are texts. The description of the second names the digest of ``clf.model_``, its promise and its
-    event, and `fastbin inspect` shows it.
+    what `predict` and `predict_proba` give for two classes; for smooth calibrators, such as `PlattScaling`, and for more
+    classes, of a fit with ``multiclass="vector"``, what they give but for a relative error of 1e-12. A row without an answer,
+    where Python raises, has the probabilities NaN and the label -2**63, or "" of classes that are texts. The description of the
+    second names the digest of ``clf.model_``, its promise and its event, and `fastbin inspect` shows it.
 
     Raises
     ------
