@@ -587,7 +587,9 @@ def _hard_rows_of(model: BinnedModel, needs_key: bool, n_spread: int) -> RowsToS
     one = np.uint64(1)
     keys = model.edge_keys
     near = [keys, keys - one, keys + one, np.zeros_like(keys), np.full_like(keys, GREATEST_KEY)]
-    return joined([rows, *(RowsToScore(model.edges, np.minimum(each, np.uint64(GREATEST_KEY))) for each in near)])
+    at_edges = [RowsToScore(model.edges, np.minimum(each, np.uint64(GREATEST_KEY))) for each in near]
+    # An edge above all keys of its score may be written as one below all of the next.
+    return joined([rows, *at_edges, RowsToScore(np.nextafter(model.edges, np.inf), np.zeros_like(keys))])
 
 
 def random_keys(n: int) -> UInt64s:

@@ -258,12 +258,16 @@ def wrong_models(model: fb.BinnedModel) -> dict[str, fb.BinnedModel]:
     """The least that can be wrong."""
     edges, keys, values = np.array(model.edges), np.array(model.edge_keys), np.array(model.values)
     higher, later, other = edges.copy(), keys.copy(), values.copy()
+    last = int(np.flatnonzero(keys == np.uint64(2**64 - 1))[0])
+    after, first = edges.copy(), keys.copy()
+    after[last], first[last] = np.nextafter(edges[last], 1.0), 1
     higher[4] = np.nextafter(edges[4], 1.0)
     later[4] += np.uint64(1)
     other[2] = np.nextafter(values[2], 1.0)
     return {
         "an edge is the next double": model._replace(edges=higher),
         "a key is the next": model._replace(edge_keys=later),
+        "an edge behind all keys is behind the first of the next double": model._replace(edges=after, edge_keys=first),
         "a value is the next double": model._replace(values=other),
         "the range ends one double later": model._replace(score_range=(0.0, np.nextafter(1.0, 2.0))),
         "the range ends one double earlier": model._replace(score_range=(0.0, np.nextafter(1.0, 0.0))),
