@@ -16,7 +16,7 @@ from fastbin._base.array_types import Array, Float64s, Int64s, UInt8s, UInt32s, 
 from fastbin._base.errors import InputError
 from fastbin._fit.quantiles import CELLS_A_RANK, CHANGED, Answer, Cells, Plan, Values, run_starts
 
-# The kinds of root maps, as in `fastbin._core.kernels.quantiles`, which scoring and small fits must not import.
+# The kinds of root maps, and the mirror of one, as in `fastbin._core.kernels.quantiles`, which small fits must not import.
 LINEAR, BY_CODE, BY_ENDS, BY_SPLITTERS = 0, 1, 2, 3
 MIDDLE, LEAST_DISTANCE = 0x3FE0000000000000, 2.0**-54
 LAST_CODE = 2**63 - 1

@@ -210,8 +210,9 @@ def subject_of(error: ArgumentError) -> str:
     context = click.get_current_context(silent=True)
     name = CALLED.get(error.argument or "", error.argument)
     # A position is one of rows, but in an option that holds several numbers.
-    is_option = context and (error.at is None or isinstance(context.params.get(error.argument or ""), tuple))
-    for parameter in context.command.params if context and is_option else ():
+    if context is None or not (error.at is None or isinstance(context.params.get(name or ""), tuple)):
+        return error.place
+    for parameter in context.command.params:
         if parameter.name == name and isinstance(parameter, click.Option):
             return error.about(parameter.opts[-1]).place
     return error.place

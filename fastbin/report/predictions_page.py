@@ -77,9 +77,8 @@ def checked_facts(found: Validation, source: str | None) -> dict[str, str]:
         "upper": "too low (that they are too high is not asked)",
         "lower": "too high (that they are too low is not asked)",
     }
-    n_rows = len(found.deciding_rows)
-    share = "shares" if n_rows == 1 else "share"
-    looks = f"{how_many(n_rows, 'row')} of tables {share} it by Holm's adjustment" if found.tables else "one test"
+    rows_share = how_many(len(found.deciding_rows), "row", "of tables shares", "of tables share")
+    looks = f"{rows_share} it by Holm's adjustment" if found.tables else "one test"
     event = found.source.get("positive")
     return {
         "Rows of": source or "",

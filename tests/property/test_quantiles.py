@@ -149,14 +149,17 @@ def test_rounded_scores_are_settled_by_one_pass(n_values: int) -> None:
     assert counted.n_plans == 1
 
 
-@pytest.mark.parametrize("spread", [4, 16])
-def test_scores_near_both_ends_take_two_passes(spread: int) -> None:
-    """Where cells of equal width, or of equal shares of codes, would leave half of the rows to some cells near 1."""
+@pytest.mark.parametrize("shape", ["confident", "overconfident", "some zeros"])
+def test_scores_that_crowd_at_an_end_take_two_passes(shape: str) -> None:
+    """Three to five if cells had equal widths or equal shares of codes, those between 0 and the next score among them."""
     rng = np.random.default_rng(10)
-    rows = Rows(
-        1 / (1 + np.exp(-rng.normal(0, spread, 200_000))), rng.integers(0, 2, 200_000).astype(np.uint8), None, (0.0, 1.0)
-    )
-    ranks = np.arange(1, 200_001, 20_000)
+    n = 200_000
+    if shape == "some zeros":
+        scores = np.where(rng.random(n) < 0.01, 0.0, rng.lognormal(-7, 1.5, n).clip(0, 1))
+    else:
+        scores = 1 / (1 + np.exp(-rng.normal(0, 4 if shape == "confident" else 16, n)))
+    rows = Rows(scores, rng.integers(0, 2, n).astype(np.uint8), None, (0.0, 1.0))
+    ranks = np.arange(1, n + 1, 667)
     counted = Counting(RowsSource(rows))
     _agree(search(counted, lambda _: ranks, len(ranks)), _by_argsort(rows, ranks))
     assert counted.n_plans == 2
